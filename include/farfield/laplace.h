@@ -45,7 +45,8 @@
  *                 inputs and a constant for its bias, D_i the gradients of the outputs by what it
  *                 gives (Martens and Grosse 2015; Ritter, Botev and Barber 2018); a norm's gain and
  *                 shift are one block, which is exact; a layer at R positions has 1/(N R) and sums
- *                 over rows and positions (KFAC-expand: Eschenhagen et al. 2023)
+ *                 over rows and positions (KFAC-expand: Eschenhagen et al. 2023); with lora A and B
+ *                 have a block each
  *     last layer  the exact posterior of the last dense layer, all other weights as they are
  *
  * Everything is float64 and in the network's own units (see farfield/net.h); inputs are finite.

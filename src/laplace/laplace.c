@@ -26,6 +26,7 @@ static double bytes_held(const far_laplace *la)
     for (int64_t l = 0; l < la->block_count; l++) {
         const far_block *b = &la->blocks[l];
         numbers += b->left ? (double)(b->inputs * b->inputs + b->gradients * b->gradients) : 0;
+        numbers += b->other ? (double)(b->inputs * b->gradients) : 0; /* A has B and B has A */
     }
     numbers += la->basis ? (double)i->rank_most * (double)i->parameters : 0;
     numbers += la->x ? (double)i->rows * (double)la->net->info.inputs : 0;

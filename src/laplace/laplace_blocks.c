@@ -16,6 +16,9 @@
  * (expand: Grosse and Martens 2016; Eschenhagen et al. 2023), 1/(N R) (sum_ir a a') x (sum_ir D'
  * Lam D), and G_c is turned from both sides; embed and position are matrices of one-hot inputs. The
  * diagonal has the one input 1 and all of its parameters for gradients.
+ *
+ * A layer with lora multiplies by W + s B A, W a constant, and has two blocks of KFAC: A with the
+ * inputs a and the gradients s B' d, and B with the inputs s A a and the gradients d.
  */
 #include "laplace_internal.h"
 
@@ -45,21 +48,39 @@ static void spread_sides(far_laplace_method method, const far_step *s, far_block
     b->gradients = b->whole ? s->out : far_step_parameters(s);
 }
 
-/* Inputs and gradients of a step's layer; the last layer has one step, the others all. */
-static bool block_sides(const far_net *net, far_laplace_method method, const far_step *s,
-                        far_block *b)
+/* A comes first, as in the gradient by all parameters of the layer. */
+static void lora_sides(const far_step *s, far_block *b)
+{
+    b[0] = (far_block){.inputs = far_step_weights(s).cols,
+                       .gradients = s->rank,
+                       .whole = true,
+                       .part = FAR_LORA_A};
+    b[1] = (far_block){.inputs = s->rank, .gradients = s->out, .whole = true, .part = FAR_LORA_B};
+}
+
+enum { BLOCKS_MOST = 2 };
+
+/* How many blocks a step's layer has, and their inputs and gradients; the last layer has one step,
+ * the others all. */
+static int64_t block_sides(const far_net *net, far_laplace_method method, const far_step *s,
+                           far_block b[BLOCKS_MOST])
 {
     bool dense = s->kind == FAR_STEP_DENSE;
     if (s->unit < 0 || (method == FAR_LAPLACE_LAST_LAYER && s->unit != last_dense(net))) {
-        return false;
+        return 0;
     }
+    if (s->rank > 0 && method == FAR_LAPLACE_KFAC) {
+        lora_sides(s, b);
+        return 2;
+    }
+    b[0] = (far_block){0};
     if (far_step_is_spread(s)) {
         spread_sides(method, s, b);
-        return true;
+        return 1;
     }
     b->inputs = dense ? s->in + (s->bias >= 0 && s->bias_scale != 0) : 1;
     b->gradients = dense ? s->out : 2 * s->out;
-    return true;
+    return 1;
 }
 
 int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers)
@@ -67,11 +88,12 @@ int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *n
     int64_t side = 0;
     *numbers = 0;
     for (int64_t i = 0; i < net->step_count; i++) {
-        far_block b = {0};
-        if (block_sides(net, method, &net->steps[i], &b)) {
-            side += b.inputs * b.gradients;
-            *numbers += (double)b.inputs * (double)b.inputs;
-            *numbers += (double)b.gradients * (double)b.gradients;
+        far_block b[BLOCKS_MOST];
+        int64_t count = block_sides(net, method, &net->steps[i], b);
+        for (int64_t k = 0; k < count; k++) {
+            side += b[k].inputs * b[k].gradients;
+            *numbers += (double)b[k].inputs * (double)b[k].inputs;
+            *numbers += (double)b[k].gradients * (double)b[k].gradients;
         }
     }
     return side;
@@ -82,26 +104,71 @@ int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *n
 void far_blocks_clear(far_laplace *la)
 {
     for (int64_t l = 0; l < la->block_count; l++) {
-        FAR_FREE_ALL(la->ctx, la->blocks[l].left, la->blocks[l].right);
+        far_block *b = &la->blocks[l];
+        FAR_FREE_ALL(la->ctx, b->left, b->right, b->other);
     }
     FAR_FREE_ALL(la->ctx, la->blocks, la->values, la->layers);
+}
+
+/* The other factor of a layer with lora, as far_net_pack has it: A inputs x rank, B rank x
+ * outputs. */
+static far_status take_other(far_laplace *la, const far_step *s, const double *packed, far_block *b)
+{
+    bool a = b->part == FAR_LORA_A;
+    int64_t rows = a ? s->out : far_step_weights(s).cols;
+    far_status st = far_alloc(la->ctx, rows * s->rank, &b->other);
+    for (int64_t k = 0; st == FAR_OK && k < rows * s->rank; k++) {
+        int64_t row = k / s->rank, col = k % s->rank;
+        b->other[k] =
+            s->lora_scale * (a ? packed[s->lora_b + col * s->out + row] : packed[s->lora_a + k]);
+    }
+    return st;
+}
+
+/* Tangents are those at the start of a linearised network. */
+static far_status take_others(far_laplace *la)
+{
+    const far_net *net = la->net;
+    double *packed = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, net->info.parameters, &packed));
+    far_net_pack(net, net->start ? net->start : net->params, FAR_F64, packed);
+    for (int64_t i = 0, l = 0; i < net->step_count; i++) {
+        far_block b[BLOCKS_MOST];
+        int64_t count = block_sides(net, la->info.method, &net->steps[i], b);
+        for (int64_t k = 0; k < count; k++, l++) {
+            FAR_TRY(b[k].part == FAR_LORA_NONE
+                        ? FAR_OK
+                        : take_other(la, &net->steps[i], packed, &la->blocks[l]));
+        }
+    }
+done:
+    far_free(la->ctx, packed);
+    return st;
 }
 
 static far_status make_blocks(far_laplace *la)
 {
     const far_net *net = la->net;
-    int64_t first = 0;
+    int64_t first = 0, item = 0;
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, net->info.layers, &la->blocks));
+    FAR_TRY(far_alloc(la->ctx, BLOCKS_MOST * net->info.layers, &la->blocks));
     FAR_TRY(far_alloc(la->ctx, net->info.layers, &la->layers));
     for (int64_t i = 0; i < net->step_count; i++) {
-        far_block b = {.first = first};
-        if (block_sides(net, la->info.method, &net->steps[i], &b)) {
+        far_block *b = &la->blocks[la->block_count];
+        int64_t count = block_sides(net, la->info.method, &net->steps[i], b);
+        for (int64_t k = 0; k < count; k++) {
+            b[k].item = item;
+            b[k].first = first;
+            first += b[k].inputs * b[k].gradients;
+        }
+        if (count > 0) {
             la->layers[net->steps[i].unit] = 1;
-            la->blocks[la->block_count++] = b;
-            first += b.inputs * b.gradients;
+            la->block_count += count;
+            item++;
         }
     }
+    FAR_TRY(far_net_adapted(net) ? take_others(la) : FAR_OK);
 done:
     return st;
 }
@@ -113,22 +180,30 @@ done:
 typedef struct sight {
     int64_t points, positions, inputs, gradients;
     double *a, *turned_a, *turned_d; /* turned: owned, as a is; NULL: there is nothing to turn */
-    double *d;                       /* the factor's own or turned_d, to be written over */
+    double *of_lora;                 /* owned: d of A, or of one of A and B; NULL: not needed */
+    double *d;                       /* the factor's own, of_lora or turned_d, to be written over */
 } sight;
 
 static void sight_clear(far_ctx *ctx, sight *s)
 {
-    FAR_FREE_ALL(ctx, s->a, s->turned_a, s->turned_d);
+    FAR_FREE_ALL(ctx, s->a, s->turned_a, s->turned_d, s->of_lora);
+}
+
+/* out = v (rows x inner) times m (inner x cols) */
+static far_status multiply(far_ctx *ctx, const double *v, int64_t rows, int64_t inner,
+                           const double *m, int64_t cols, double *out)
+{
+    far_mat in = far_mat_view((void *)v, rows, inner, FAR_F64);
+    far_mat by = far_mat_view((void *)m, inner, cols, FAR_F64);
+    far_mat to = far_mat_view(out, rows, cols, FAR_F64);
+    return far_multiply(ctx, &in, &by, &to);
 }
 
 /* out = v times vectors */
 static far_status turn(far_ctx *ctx, const double *vectors, int64_t rows, int64_t cols, double *v,
                        double *out)
 {
-    far_mat in = far_mat_view(v, rows, cols, FAR_F64);
-    far_mat by = far_mat_view((void *)vectors, cols, cols, FAR_F64);
-    far_mat to = far_mat_view(out, rows, cols, FAR_F64);
-    return far_multiply(ctx, &in, &by, &to);
+    return multiply(ctx, v, rows, cols, vectors, cols, out);
 }
 
 /* out: the transposes of so many matrices rows x cols */
@@ -191,19 +266,73 @@ static void fill_inputs(int threads, const far_factor *f, int64_t stride, sight 
     }
 }
 
+/* ---- layers with lora ---------------------------------------------------------------------- */
+
+/* d: of the gradient by A and B, one after the other, the one that is this block's. */
+static far_status take_part(const far_laplace *la, const far_factor *f, const far_block *b,
+                            sight *s)
+{
+    int64_t rows = s->points * la->info.outputs, length = f->gradients.length;
+    int64_t first = b->part == FAR_LORA_A ? 0 : length - s->gradients;
+    far_status st = far_alloc(la->ctx, rows * s->gradients, &s->of_lora);
+    for (int64_t i = 0; st == FAR_OK && i < rows; i++) {
+        memcpy(s->of_lora + i * s->gradients, s->d + i * length + first,
+               (size_t)s->gradients * sizeof *s->d);
+    }
+    s->d = s->of_lora;
+    return st;
+}
+
+/* A's gradients s B' d from those of the layer. */
+static far_status see_gradients(const far_laplace *la, const far_factor *f, const far_block *b,
+                                sight *s)
+{
+    int64_t rows = s->points * s->positions * la->info.outputs;
+    far_status st = far_alloc(la->ctx, rows * s->gradients, &s->of_lora);
+    st = st == FAR_OK ? multiply(la->ctx, s->d, rows, f->gradients.length, b->other, s->gradients,
+                                 s->of_lora)
+                      : st;
+    s->d = s->of_lora;
+    return st;
+}
+
+/* B's inputs s A a from those of the layer. */
+static far_status see_inputs(const far_laplace *la, const far_block *b, sight *s)
+{
+    int64_t rows = s->points * s->positions;
+    double *given = s->a;
+    far_status st = FAR_OK;
+    s->a = NULL;
+    FAR_TRY(far_alloc(la->ctx, rows * b->inputs, &s->a));
+    FAR_TRY(multiply(la->ctx, given, rows, s->inputs, b->other, b->inputs, s->a));
+    s->inputs = b->inputs;
+done:
+    far_free(la->ctx, given);
+    return st;
+}
+
+/* ---- what a block sees --------------------------------------------------------------------- */
+
 /* In the block's coordinates, if it has any of its own. */
 static far_status look(const far_laplace *la, const far_factor *f, const far_block *b,
                        int64_t points, sight *s)
 {
-    bool whole = b->whole && f->positions == 0;
+    bool whole = b->whole && f->positions == 0, lora_b = b->part == FAR_LORA_B;
     far_status st = FAR_OK;
     *s = (sight){.points = points,
                  .positions = f->positions > 0 ? f->positions : 1,
-                 .inputs = whole ? 1 : b->inputs,
+                 .inputs = whole    ? 1
+                           : lora_b ? f->inputs.length
+                                    : b->inputs,
                  .gradients = whole ? b->inputs * b->gradients : b->gradients,
                  .d = f->gradients.rows};
     FAR_TRY(far_alloc(la->ctx, points * s->positions * s->inputs, &s->a));
     fill_inputs(far_ctx_threads(la->ctx), f, f->positions > 0 ? 1 : la->info.outputs, s);
+    if (b->part != FAR_LORA_NONE) {
+        FAR_TRY(whole    ? take_part(la, f, b, s)
+                : lora_b ? see_inputs(la, b, s)
+                         : see_gradients(la, f, b, s));
+    }
     if (b->left) {
         FAR_TRY(whole ? turn_whole(la, b, s) : turn_both(la, b, s));
     }
@@ -234,7 +363,7 @@ static void viewer_close(viewer *v)
     far_tangent_close(&v->t);
 }
 
-/* Every layer's sight of x. */
+/* Every layer's sight of x. A comes before B, which may write over the gradients of both. */
 static far_status visit(const far_laplace *la, viewer *v, const far_mat *x, visit_fn see,
                         void *user)
 {
@@ -242,7 +371,7 @@ static far_status visit(const far_laplace *la, viewer *v, const far_mat *x, visi
     FAR_TRY(far_factors_create(la->ctx, &v->t.plan, x, &v->f));
     for (int64_t l = 0; l < la->block_count; l++) {
         sight s = {0};
-        st = look(la, &v->f.items[l], &la->blocks[l], x->rows, &s);
+        st = look(la, &v->f.items[la->blocks[l].item], &la->blocks[l], x->rows, &s);
         st = st == FAR_OK ? see(la, l, &s, user) : st;
         sight_clear(la->ctx, &s);
         FAR_TRY(st);

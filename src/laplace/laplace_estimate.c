@@ -67,11 +67,6 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_laplace_
     if (o->method == FAR_LAPLACE_LAST_LAYER && far_blocks_side(net, o->method, &numbers) == 0) {
         return far_fail(ctx, FAR_ERR_ARG, "the network has no dense layer to be the last one");
     }
-    if (o->method == FAR_LAPLACE_KFAC && far_net_adapted(net)) {
-        return far_fail(ctx, FAR_ERR_ARCH,
-                        "a layer with lora is a product of two, which have no Kronecker factors "
-                        "here; take exact, ella, diagonal or last-layer");
-    }
     if (o->likelihood == FAR_LIKELIHOOD_SOFTMAX && net->info.outputs < 2) {
         return far_fail(ctx, FAR_ERR_SHAPE,
                         "a softmax needs 2 outputs or more, and the network has %lld",

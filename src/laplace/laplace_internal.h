@@ -68,11 +68,17 @@ typedef struct far_posterior {
     double prior;
 } far_posterior;
 
+/* W + s B A of KFAC is two layers: A of the layer's inputs, B of what A gives. */
+typedef enum far_lora_part { FAR_LORA_NONE, FAR_LORA_A, FAR_LORA_B } far_lora_part;
+
 /* A layer's coordinates (p, q), p of its inputs and q of its gradients: first + p gradients + q. */
 typedef struct far_block {
     int64_t inputs, gradients, first;
-    int64_t positions;    /* of KFAC */
-    bool whole;           /* at several positions: points have a whole matrix inputs x gradients */
+    int64_t item;      /* which of the layers that have blocks */
+    int64_t positions; /* of KFAC */
+    bool whole;        /* at several positions: points have a whole matrix inputs x gradients */
+    far_lora_part part;
+    double *other;        /* that of A: s B, outputs x rank; of B: s A', inputs x rank; else NULL */
     double *left, *right; /* what turns them, by columns; NULL: nothing */
 } far_block;
 

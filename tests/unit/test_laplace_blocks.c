@@ -322,7 +322,12 @@ typedef struct sight {
     int64_t positions, inputs, units, bias; /* inputs: without bias, 1 or 0 */
     void (*look)(const double *x, int64_t position, double *a);
     bool by_unit; /* flattened: a unit at all positions, then the next */
+    int64_t rank; /* of lora, or 0 */
+    double scale; /* alpha / rank */
 } sight;
+
+/* What has factors of its own: the layer, or with lora A and B. */
+typedef enum part { LAYER, PART_A, PART_B } part;
 
 static void see_sequence(const double *x, int64_t position, double *a)
 {
@@ -348,19 +353,51 @@ static void see_window(const double *x, int64_t position, double *a)
 }
 
 static const sight SIGHTS[] = {
-    {"sequence(3x2) dense(4) tanh flatten dense(2)", 3, 2, 4, 1, see_sequence, false},
-    {"tokens(3, 5) embed(4) tanh flatten dense(2)", 3, 5, 4, 0, see_token, false},
-    {"image(2x3x2) conv(3, 2, pad=1, stride=2) tanh flatten dense(2)", 4, 8, 3, 1, see_window,
-     true},
+    {"sequence(3x2) dense(4) tanh flatten dense(2)", 3, 2, 4, 1, see_sequence, false, 0, 0},
+    {"tokens(3, 5) embed(4) tanh flatten dense(2)", 3, 5, 4, 0, see_token, false, 0, 0},
+    {"image(2x3x2) conv(3, 2, pad=1, stride=2) tanh flatten dense(2)", 4, 8, 3, 1, see_window, true,
+     0, 0},
+    {"dense(4, lora=2) tanh dense(2)", 1, 2, 4, 0, see_sequence, false, 2, 1},
+    {"sequence(3x2) dense(4, lora=3, alpha=2) tanh flatten dense(2)", 3, 2, 4, 0, see_sequence,
+     false, 3, 2.0 / 3},
+    {"image(2x3x2) conv(3, 2, pad=1, stride=2, lora=2, alpha=3) tanh flatten dense(2)", 4, 8, 3, 0,
+     see_window, true, 2, 1.5},
 };
 
-/* Weight (input, unit) of the layer, by its place among the parameters; input `inputs`: the bias.
- */
-static int64_t parameter_of(const sight *s, int64_t input, int64_t unit)
+static far_net_tensor_info named(far_net *net, const char *ending)
 {
-    return input == s->inputs     ? s->inputs * s->units + unit
+    for (int64_t i = 0; i < far_net_describe(net).tensors; i++) {
+        const char *name = far_net_tensor(net, i).name;
+        if (strlen(name) > strlen(ending) &&
+            strcmp(name + strlen(name) - strlen(ending), ending) == 0) {
+            return far_net_tensor(net, i);
+        }
+    }
+    fail_msg("no tensor ends with %s", ending);
+    return far_net_tensor(net, 0);
+}
+
+/* Weight (input, unit), by its place among the parameters; input `inputs`: the bias. */
+static int64_t parameter_of(far_net *net, const sight *s, part of, int64_t input, int64_t unit)
+{
+    return of == PART_A         ? named(net, ".lora_A.weight").parameter + unit * s->inputs + input
+           : of == PART_B       ? named(net, ".lora_B.weight").parameter + unit * s->rank + input
+           : input == s->inputs ? s->inputs * s->units + unit
            : s->look == see_token ? input * s->units + unit /* a table */
                                   : unit * s->inputs + input;
+}
+
+/* With lora: W, A and B, rows one after another. */
+static double merged(far_net *net, const sight *s, int64_t input, int64_t unit)
+{
+    far_mat w = named(net, ".weight").values;
+    const double *a = named(net, ".lora_A.weight").values.data;
+    const double *b = named(net, ".lora_B.weight").values.data;
+    double sum = ((const double *)w.data)[unit * s->inputs + input];
+    for (int64_t k = 0; k < s->rank; k++) {
+        sum += s->scale * b[unit * s->rank + k] * a[k * s->inputs + input];
+    }
+    return sum;
 }
 
 /* a: the inputs and 1; h: tanh of what the layer gives. */
@@ -371,31 +408,69 @@ static void run_position(far_net *net, const sight *s, const double *x, int64_t 
     s->look(x, position, a);
     a[s->inputs] = 1;
     for (int64_t u = 0; u < s->units; u++) {
-        double z = 0;
+        double z = s->rank > 0 ? ((double *)named(net, ".bias").values.data)[u] : 0;
         for (int64_t p = 0; p < s->inputs + s->bias; p++) {
-            z += w[parameter_of(s, p, u)] * a[p];
+            z += a[p] * (s->rank > 0 ? merged(net, s, p, u) : w[parameter_of(net, s, LAYER, p, u)]);
         }
         h[u] = tanh(z);
     }
 }
 
-/* h[(p, u), (q, v)] = a_pq b_uv of the layer. */
-static void fill_block(const sight *s, const double *a, const double *b, far_mat *h)
+static int64_t inputs_of(const sight *s, part of)
 {
-    int64_t in = s->inputs + s->bias, side = in * s->units;
-    for (int64_t k = 0; k < side * side; k++) {
-        int64_t r = k / side, c = k % side, p = r / s->units, q = c / s->units;
-        *at(h, parameter_of(s, p, r % s->units), parameter_of(s, q, c % s->units)) =
-            a[p * 9 + q] * b[r % s->units * 4 + c % s->units];
+    return of == PART_B ? s->rank : s->inputs + s->bias;
+}
+
+static int64_t units_of(const sight *s, part of)
+{
+    return of == PART_A ? s->rank : s->units;
+}
+
+/* From the layer's inputs and gradients to those of A or B. */
+static void see_part(far_net *net, const sight *s, part of, double *in, double d[2][4])
+{
+    const double *a = of == LAYER ? NULL : named(net, ".lora_A.weight").values.data;
+    const double *b = of == LAYER ? NULL : named(net, ".lora_B.weight").values.data;
+    double seen[4] = {0}, back[2][4] = {{0}};
+    for (int64_t k = 0; k < s->rank; k++) {
+        for (int64_t p = 0; p < s->inputs; p++) {
+            seen[k] += s->scale * a[k * s->inputs + p] * in[p];
+        }
+        for (int64_t e = 0; e < 2 * s->units; e++) {
+            back[e % 2][k] += s->scale * b[e / 2 * s->rank + k] * d[e % 2][e / 2];
+        }
+    }
+    if (of == PART_A) {
+        memcpy(d, back, sizeof back);
+    } else if (of == PART_B) {
+        memcpy(in, seen, sizeof seen);
     }
 }
 
-/* 1/(N R) sum a a' and sum D' Lam D over points and positions. */
-static void sum_positions(far_net *net, const sight *s, const far_mat *x, const far_mat *lam,
-                          double *a, double *b)
+/* h[(p, u), (q, v)] = a_pq b_uv of the layer. */
+static void fill_block(far_net *net, const sight *s, part of, const double *a, const double *b,
+                       far_mat *h)
 {
-    int64_t flat = s->positions * s->units, first = far_net_tensor(net, 1 + s->bias).parameter;
-    const double *w = (double *)far_net_parameters(net).data + first;
+    int64_t units = units_of(s, of), side = inputs_of(s, of) * units;
+    for (int64_t k = 0; k < side * side; k++) {
+        int64_t r = k / side, c = k % side, p = r / units, q = c / units;
+        *at(h, parameter_of(net, s, of, p, r % units), parameter_of(net, s, of, q, c % units)) =
+            a[p * 9 + q] * b[r % units * 4 + c % units];
+    }
+}
+
+/* The last layer's weights, whose bias follows. */
+static int64_t last_parameter(far_net *net)
+{
+    return far_net_tensor(net, far_net_describe(net).tensors - 2).parameter;
+}
+
+/* 1/(N R) sum a a' and sum D' Lam D over points and positions. */
+static void sum_positions(far_net *net, const sight *s, part of, const far_mat *x,
+                          const far_mat *lam, double *a, double *b)
+{
+    int64_t flat = s->positions * s->units, inputs = inputs_of(s, of), units = units_of(s, of);
+    const double *w = (double *)far_net_parameters(net).data + last_parameter(net);
     for (int64_t k = 0; k < x->rows * s->positions; k++) {
         double in[9], h[4], d[2][4];
         int64_t i = k / s->positions, r = k % s->positions;
@@ -405,13 +480,14 @@ static void sum_positions(far_net *net, const sight *s, const far_mat *x, const 
             d[0][u] = w[at_flat] * (1 - h[u] * h[u]);
             d[1][u] = w[flat + at_flat] * (1 - h[u] * h[u]);
         }
+        see_part(net, s, of, in, d);
         for (int64_t e = 0; e < 81; e++) {
-            bool inside = e / 9 < s->inputs + s->bias && e % 9 < s->inputs + s->bias;
+            bool inside = e / 9 < inputs && e % 9 < inputs;
             a[e] += inside ? in[e / 9] * in[e % 9] / (double)(x->rows * s->positions) : 0;
         }
         for (int64_t e = 0; e < 16 * 4; e++) {
             int64_t u = e / 16, v = e / 4 % 4, c = e / 2 % 2, o = e % 2;
-            bool inside = u < s->units && v < s->units;
+            bool inside = u < units && v < units;
             b[u * 4 + v] += inside ? *at(lam, 2 * i + c, o) * d[c][u] * d[o][v] : 0;
         }
     }
@@ -420,14 +496,13 @@ static void sum_positions(far_net *net, const sight *s, const far_mat *x, const 
 /* The curvature of the layer as KFAC has it; of the last one too, a block by itself. */
 static far_mat factored(far_net *net, const sight *s, const far_mat *x, const far_laplace_opts *o)
 {
-    far_mat h = curvature(net, x, o), lam = curvatures(net, x, o), j = jacobian(net, x);
-    double a[81] = {0}, b[16] = {0};
-    int64_t first = far_net_tensor(net, 1 + s->bias).parameter, flat = s->positions * s->units;
-    sum_positions(net, s, x, &lam, a, b);
-    for (int64_t k = 0; k < h.rows * h.cols; k++) {
-        ((double *)h.data)[k] = 0;
+    far_mat lam = curvatures(net, x, o), j = jacobian(net, x), h = matrix(j.cols, j.cols);
+    int64_t first = last_parameter(net), flat = s->positions * s->units;
+    for (part of = s->rank > 0 ? PART_A : LAYER; of <= (s->rank > 0 ? PART_B : LAYER); of++) {
+        double a[81] = {0}, b[16] = {0};
+        sum_positions(net, s, of, x, &lam, a, b);
+        fill_block(net, s, of, a, b, &h);
     }
-    fill_block(s, a, b, &h);
     for (int64_t k = 0; k < 4 * (flat + 1) * (flat + 1);
          k++) { /* of output 0 the inputs are rows */
         int64_t p = k / 4 / (flat + 1), q = k / 4 % (flat + 1), u = k / 2 % 2, v = k % 2;
@@ -452,8 +527,13 @@ static void positions_have_kronecker_factors(void **state)
     (void)state;
     for (int k = 0; k < COUNT(SIGHTS); k++) {
         const sight *s = &SIGHTS[k];
-        int64_t width = s->look == see_window ? 12 : s->look == see_token ? 3 : 6;
+        int64_t width = s->look == see_window ? 12 : s->look == see_token ? 3 : 2 * s->positions;
         far_net *net = network(s->arch, width, 5);
+        far_mat b = {0};
+        b = s->rank > 0 ? named(net, ".lora_B.weight").values : b;
+        for (int64_t i = 0; i < b.rows * b.cols; i++) { /* which start at 0 */
+            ((double *)b.data)[i] = 0.4 * cos(3.7 * (double)i);
+        }
         far_mat x = points(7, width, 0.1), x2 = points(4, width, 0.9);
         for (int64_t i = 0; s->look == see_token && i < 11 * width; i++) {
             double *value = i < 7 * width ? at(&x, 0, i) : at(&x2, 0, i - 7 * width);
@@ -493,13 +573,19 @@ static void transformers_have_factors(void **state)
     static const char *const NETS[] = {
         "tokens(5, 7) embed(4) position skip(ln(affine) attention(2, causal)) "
         "skip(ln(affine) dense(6) gelu dense(4)) last dense(3)",
-        "image(1x4x4) conv(3, 3, pad=1) batchnorm(affine) relu maxpool(2) conv(2, 2) gap dense(3)"};
+        "image(1x4x4) conv(3, 3, pad=1) batchnorm(affine) relu maxpool(2) conv(2, 2) gap dense(3)",
+        "tokens(5, 7) embed(4) position skip(ln(affine) attention(2, causal, lora=2)) "
+        "skip(dense(6, lora=3) gelu dense(4)) last dense(3, lora=1)"};
     for (int k = 0; k < COUNT(NETS); k++) {
-        int64_t width = k == 0 ? 5 : 16;
+        int64_t width = k == 1 ? 16 : 5;
         far_net *net = network(NETS[k], width, 5);
+        far_mat all = far_net_parameters(net);
+        for (int64_t i = 0; k == 2 && i < all.cols; i++) { /* B starts at 0 */
+            *at(&all, 0, i) += 0.1 * cos(3.7 * (double)i);
+        }
         far_mat x = points(97, width, 0.1), a = matrix(291, 3), b = matrix(291, 3),
                 c = matrix(3, 3);
-        for (int64_t i = 0; k == 0 && i < 97 * width; i++) {
+        for (int64_t i = 0; k != 1 && i < 97 * width; i++) {
             *at(&x, 0, i) = (double)(i * i % 7);
         }
         far_laplace_opts o = options(FAR_LAPLACE_KFAC, FAR_LIKELIHOOD_SOFTMAX);
@@ -818,7 +904,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     use_one_thread();
     far_mat x = points(M, D, 0.1), y = points(M, 2, 0.4), cov = matrix(2 * M, 2);
-    far_net *net = network("dense(3) ln(affine) tanh dense(2)", D, 5);
+    far_net *net = network("dense(3, lora=2) ln(affine) tanh dense(2)", D, 5);
     int64_t blocks = test_heap.live_blocks;
     for (int k = 0; k < COUNT(METHODS); k++) {
         far_laplace_opts o = options(METHODS[k], FAR_LIKELIHOOD_GAUSSIAN);

@@ -4,15 +4,19 @@
 #include "show.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <reproduce.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VERB "reproduce"
 #define REPORT "report.html"
+enum { WAITS = 100, WAIT_MS = 100 }; /* for another run to end: ten seconds */
 
 typedef struct reproduce_args {
     bool list, quick, resume, json, quiet, sabotage, cifar2;
@@ -267,6 +271,46 @@ static int make_folder(const char *path, bool *made)
                                      : strerror(error));
 }
 
+/* Held by this process: what is open still is what the path names. Where there are no locks it is.
+ */
+static bool lock_folder(const char *path, int fd)
+{
+    struct stat open, named;
+    bool held = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    return held && fstat(fd, &open) == 0 && stat(path, &named) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+/* The folder with a lock, for as long as fd is open. A run that was interrupted may still be
+ * ending: it finishes its files, removes checkpoints, and an empty folder of its own too. */
+static int open_folder(job *j, const char *path, bool *made, int *fd)
+{
+    const struct timespec pause = {0, WAIT_MS * 1000000};
+    *made = false;
+    for (int i = 0; i < WAITS; i++) {
+        bool now;
+        int code = make_folder(path, &now);
+        if (code != EXIT_DONE) {
+            return code;
+        }
+        *made |= now;
+        *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*fd < 0 || lock_folder(path, *fd)) {
+            return EXIT_DONE; /* one that can be written to, but not read */
+        }
+        close(*fd);
+        *fd = -1;
+        if (i == 0) {
+            session_say(&j->s, "%s: another run is writing there; waiting for its end", path);
+        }
+        nanosleep(&pause, NULL);
+    }
+    return failure(VERB,
+                   "%s: another run is writing there; wait for its end, or name another "
+                   "folder with -o DIR",
+                   path);
+}
+
 /* What the run ended with, in words where the user does not know it. */
 static int conclude(job *j, const experiment *e, const reproduction *r, far_status st)
 {
@@ -306,7 +350,7 @@ static int run_one(job *j, const experiment *e, const char *folder)
                       .quiet = a->quiet,
                       .command = j->command};
     bool made;
-    int code = make_folder(folder, &made);
+    int fd = -1, code = open_folder(j, folder, &made, &fd);
     if (code != EXIT_DONE) {
         return code;
     }
@@ -316,6 +360,9 @@ static int run_one(job *j, const experiment *e, const char *folder)
     reproduction_close(&r);
     if (made) {
         rmdir(folder); /* if nothing is in it */
+    }
+    if (fd >= 0) {
+        close(fd);
     }
     return code;
 }

@@ -2,10 +2,8 @@
  * LeNet and a small residual network, each beside its linearisation, trained alike. */
 #include "cifar.h"
 #include "linearized.h"
-#include "side_by_side.h"
+#include "run_grid.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,31 +25,44 @@ typedef struct plan {
     const char *archs[ARCHS];
 } plan;
 
-/* One network as it starts: its tasks, and its linearisation on each. */
+/* One network as it starts: its tasks, and its linearisation on each. Numbers alone, since they are
+ * kept for --resume. */
 typedef struct start {
-    double *labels[MOST_TASKS]; /* +1 or -1, of all rows, training rows first */
     double linear[MOST_TASKS], linear_fitted[MOST_TASKS];
-    double apart; /* of linearised training in the kernel's coordinates and in the parameters' */
+    double apart;    /* of linearised training in the kernel's coordinates and in the parameters' */
+    double labels[]; /* of each task +1 or -1, of all rows, training rows first */
 } start;
 
 typedef struct run {
     double network, fitted; /* accuracy on tests and on training rows */
-    bool done;
 } run;
 
 typedef struct study {
     plan plan;
     const double *x, *classes; /* of all rows */
     int64_t pixels;
-    start *starts; /* arch x seed */
-    run *runs;     /* arch x seed x task */
-    char *path;    /* what is done, line by line, for --resume */
-    pthread_mutex_t lock;
+    double *starts; /* arch x seed, start_numbers of each */
+    run *runs;      /* (arch, task) x seed */
 } study;
 
 static int64_t all_rows(const plan *p)
 {
     return p->rows + p->tests;
+}
+
+static int64_t start_numbers(const plan *p)
+{
+    return (int64_t)(sizeof(start) / sizeof(double)) + p->tasks * all_rows(p);
+}
+
+static start *start_of(const study *s, int64_t arch, int64_t seed)
+{
+    return (start *)(s->starts + (arch * s->plan.seeds + seed) * start_numbers(&s->plan));
+}
+
+static double *labels_of(const study *s, start *from, int task)
+{
+    return from->labels + task * all_rows(&s->plan);
 }
 
 static bool is_cifar2(const plan *p, int task)
@@ -103,15 +114,16 @@ static far_status make_tasks(reproduction *r, const study *s, const far_mat *ker
     TRY(far_view_create(r->ctx, kernel, 0, &view));
     TRY(far_view_spectrum(r->ctx, view, p->index[p->tasks - 2], 1, &spectrum));
     for (int k = 0; k < p->tasks; k++) {
-        far_mat labels = far_mat_view(out->labels[k], n, 1, FAR_F64);
+        double *of_task = labels_of(s, out, k);
+        far_mat labels = far_mat_view(of_task, n, 1, FAR_F64);
         if (!is_cifar2(p, k)) {
             TRY(far_view_task(r->ctx, view, p->index[k], &labels));
         }
         for (int64_t i = 0; is_cifar2(p, k) && i < n; i++) {
-            out->labels[k][i] = s->classes[i] < (r->quick ? 1 : 5) ? 1 : -1;
+            of_task[i] = s->classes[i] < (r->quick ? 1 : 5) ? 1 : -1;
         }
         if (r->sabotage) {
-            shuffle(out->labels[k], n, &chance);
+            shuffle(of_task, n, &chance);
         }
     }
 done:
@@ -235,24 +247,24 @@ static void judge_linear(const study *s, descent *d, int64_t seed, start *out)
     int64_t n = all_rows(p);
     double *f = ROOM(n, double);
     for (int k = 0; k < p->tasks; k++) {
-        d->labels = out->labels[k];
+        const double *labels = d->labels = labels_of(s, out, k);
         descend(d, p->epochs, BATCH, (uint64_t)seed);
         for (int64_t i = 0; i < n; i++) {
             f[i] = value_at(d, i);
         }
-        out->linear_fitted[k] = part_right(f, out->labels[k], p->rows);
-        out->linear[k] = part_right(f + p->rows, out->labels[k] + p->rows, p->tests);
+        out->linear_fitted[k] = part_right(f, labels, p->rows);
+        out->linear[k] = part_right(f + p->rows, labels + p->rows, p->tests);
     }
     free(f);
 }
 
 /* Kernel, tasks and linearised training of one network. */
-static far_status one_start(reproduction *r, int64_t job, void *user)
+static far_status one_start(reproduction *r, int64_t arch, int64_t seed, double *found, void *user)
 {
-    study *s = user;
+    const study *s = user;
     const plan *p = &s->plan;
-    int64_t n = all_rows(p), seed = job % p->seeds;
-    start *out = &s->starts[job];
+    int64_t n = all_rows(p);
+    start *out = (start *)found;
     double *k = ROOM(n * n, double), *f0 = ROOM(n, double), *work = ROOM(3 * p->rows, double);
     far_mat kernel = far_mat_view(k, n, n, FAR_F64), x = points_of(s, 0, n),
             f = far_mat_view(f0, n, 1, FAR_F64);
@@ -260,12 +272,12 @@ static far_status one_start(reproduction *r, int64_t job, void *user)
     descent d = {k, p->rows, n, f0, NULL, work, work + p->rows, work + 2 * p->rows};
     far_net *net = NULL;
     far_status st;
-    TRY(begin_net(r, s, job / p->seeds, seed, &net));
+    TRY(begin_net(r, s, arch, seed, &net));
     TRY(far_net_ntk(r->ctx, net, &x, NULL, &o, &kernel));
     TRY(far_net_eval(r->ctx, net, &x, &f));
     TRY(make_tasks(r, s, &kernel, out));
     judge_linear(s, &d, seed, out);
-    d.labels = out->labels[0];
+    d.labels = labels_of(s, out, 0);
     TRY(compare_coordinates(r, s, net, &d, &out->apart));
 done:
     far_net_destroy(net);
@@ -275,89 +287,27 @@ done:
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-static void write_run(study *s, int64_t job, const run *one)
+static far_status one_network(reproduction *r, int64_t variant, int64_t seed, double *found,
+                              void *user)
 {
-    pthread_mutex_lock(&s->lock);
-    FILE *file = fopen(s->path, "a");
-    if (file) {
-        fprintf(file, "%lld,%.17g,%.17g\n", (long long)job, one->network, one->fitted);
-        fclose(file);
-    }
-    pthread_mutex_unlock(&s->lock);
-}
-
-static far_status one_network(reproduction *r, int64_t job, void *user)
-{
-    study *s = user;
+    const study *s = user;
     const plan *p = &s->plan;
-    int64_t which = job / p->tasks, n = all_rows(p);
-    const double *labels = s->starts[which].labels[job % p->tasks];
+    int64_t arch = variant / p->tasks, n = all_rows(p);
+    const double *labels = labels_of(s, start_of(s, arch, seed), (int)(variant % p->tasks));
     double *y = targets_of(p, labels), *f = ROOM(n, double);
     far_mat x = points_of(s, 0, p->rows), all = points_of(s, 0, n),
             target = far_mat_view(y, p->rows, 1, FAR_F64), out = far_mat_view(f, n, 1, FAR_F64);
-    far_train_opts o = training_of(p, (uint64_t)(which % p->seeds));
+    far_train_opts o = training_of(p, (uint64_t)seed);
     far_net *net = NULL;
-    run *one = &s->runs[job];
-    far_status st = FAR_OK;
-    if (!one->done) {
-        TRY(begin_net(r, s, which / p->seeds, which % p->seeds, &net));
-        TRY(far_net_train(r->ctx, net, &x, &target, &o, NULL));
-        TRY(far_net_eval(r->ctx, net, &all, &out));
-        *one = (run){part_right(f + p->rows, labels + p->rows, p->tests),
-                     part_right(f, labels, p->rows), true};
-        write_run(s, job, one);
-    }
+    far_status st;
+    TRY(begin_net(r, s, arch, seed, &net));
+    TRY(far_net_train(r->ctx, net, &x, &target, &o, NULL));
+    TRY(far_net_eval(r->ctx, net, &all, &out));
+    *(run *)found =
+        (run){part_right(f + p->rows, labels + p->rows, p->tests), part_right(f, labels, p->rows)};
 done:
     far_net_destroy(net);
     FREE(y, f);
-    return st;
-}
-
-/* ---- what is kept -------------------------------------------------------------------------- */
-
-static char *header_of(const plan *p)
-{
-    return text_of("run,network,fitted,%lld rows %lld tests %lld epochs %lld seeds %d tasks",
-                   (long long)p->rows, (long long)p->tests, (long long)p->epochs,
-                   (long long)p->seeds, p->tasks);
-}
-
-static int64_t read_runs(study *s, FILE *file)
-{
-    int64_t count = ARCHS * s->plan.seeds * s->plan.tasks, read = 0;
-    long long job;
-    run one = {.done = true};
-    while (fscanf(file, "%lld,%lf,%lf\n", &job, &one.network, &one.fitted) == 3) {
-        if (job >= 0 && job < count) {
-            s->runs[job] = one;
-            read++;
-        }
-    }
-    return read;
-}
-
-/* What an interrupted run has left, or a new file. */
-static far_status open_runs(reproduction *r, study *s)
-{
-    char *header = header_of(&s->plan), line[256] = "";
-    FILE *file = r->resume ? fopen(s->path, "r") : NULL;
-    far_status st = FAR_OK;
-    if (file && (!fgets(line, sizeof line, file) || strcspn(line, "\n") != strlen(header) ||
-                 strncmp(line, header, strlen(header)) != 0)) {
-        st = fail(r, FAR_ERR_FORMAT, "%s is of other options; leave --resume out to begin anew",
-                  s->path);
-    } else if (file) {
-        tell(r, "%lld networks were trained before", (long long)read_runs(s, file));
-    }
-    if (file) {
-        fclose(file);
-    } else {
-        file = fopen(s->path, "w");
-        if (!file || fprintf(file, "%s\n", header) < 0 || fclose(file) != 0) {
-            st = fail(r, FAR_ERR_IO, "%s: cannot be written", s->path);
-        }
-    }
-    free(header);
     return st;
 }
 
@@ -371,8 +321,8 @@ typedef enum score { NETWORK, LINEAR, LEAD, NETWORK_FITTED, LINEAR_FITTED, SCORE
 
 static double score_of(const study *s, int arch, int64_t seed, int task, score what)
 {
-    const start *from = &s->starts[arch * s->plan.seeds + seed];
-    const run *one = &s->runs[(arch * s->plan.seeds + seed) * s->plan.tasks + task];
+    const start *from = start_of(s, arch, seed);
+    const run *one = &s->runs[(arch * s->plan.tasks + task) * s->plan.seeds + seed];
     const double all[SCORES] = {one->network, from->linear[task], one->network - from->linear[task],
                                 one->fitted, from->linear_fitted[task]};
     return all[what];
@@ -478,7 +428,7 @@ static far_status claim_coordinates(reproduction *r, const study *s)
 {
     double apart = 0;
     for (int64_t i = 0; i < ARCHS * s->plan.seeds; i++) {
-        apart = fmax(apart, s->starts[i].apart);
+        apart = fmax(apart, start_of(s, i / s->plan.seeds, i % s->plan.seeds)->apart);
     }
     return claim(r,
                  &(claim_of){.what = "ten steps of the linearised networks on their parameters and "
@@ -690,15 +640,25 @@ static void join_images(const plan *p, const cifar_images *train, const cifar_im
 static far_status run_study(reproduction *r, study *s)
 {
     const plan *p = &s->plan;
+    run_grid starts = {.name = "linearized-cifar2-start",
+                       .variants = ARCHS,
+                       .seeds = p->seeds,
+                       .epochs = p->epochs,
+                       .numbers = start_numbers(p),
+                       .found = s->starts};
+    run_grid networks = {.name = "linearized-cifar2",
+                         .variants = ARCHS * p->tasks,
+                         .seeds = p->seeds,
+                         .epochs = p->epochs,
+                         .numbers = sizeof(run) / sizeof(double),
+                         .found = (double *)s->runs};
     far_status st;
-    TRY(open_runs(r, s));
     TRY(explain(r, s));
-    TRY(side_by_side(r, "kernels", ARCHS * p->seeds, one_start, s));
-    TRY(side_by_side(r, "networks", ARCHS * p->seeds * p->tasks, one_network, s));
+    TRY(run_grid_all(r, "kernels", &starts, one_start, s));
+    TRY(run_grid_all(r, "networks", &networks, one_network, s));
     TRY(claim_all(r, s));
     TRY(keep_tasks(r, s));
     TRY(keep_curves(r, s));
-    (void)remove(s->path);
 done:
     return st;
 }
@@ -706,17 +666,13 @@ done:
 far_status run_linearized_cifar(reproduction *r)
 {
     cifar_images train = {0}, test = {0};
-    study s = {.plan = plan_for(r), .lock = PTHREAD_MUTEX_INITIALIZER};
+    study s = {.plan = plan_for(r)};
     const plan *p = &s.plan;
     int64_t n = all_rows(p), starts = ARCHS * p->seeds;
-    double *x = NULL, *classes = ROOM(n, double), *labels = ROOM(starts * p->tasks * n, double);
+    double *x = NULL, *classes = ROOM(n, double);
     far_status st;
-    s.starts = ROOM(starts, start);
+    s.starts = ROOM(starts * start_numbers(p), double);
     s.runs = ROOM(starts * p->tasks, run);
-    s.path = text_of("%s/linearized-cifar2-runs.csv", r->folder);
-    for (int64_t i = 0; i < starts * p->tasks; i++) {
-        s.starts[i / p->tasks].labels[i % p->tasks] = labels + i * n;
-    }
     if (p->seeds < 2) {
         TRY(fail(r, FAR_ERR_ARG, "--cifar2 needs at least two seeds: claims are about intervals"));
     }
@@ -733,6 +689,6 @@ far_status run_linearized_cifar(reproduction *r)
 done:
     cifar_free(&train);
     cifar_free(&test);
-    FREE(x, classes, labels, s.starts, s.runs, s.path);
+    FREE(x, classes, s.starts, s.runs);
     return st;
 }

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "kept.h"
 #include "side_by_side.h"
 #include "tuning.h"
 
@@ -53,42 +54,6 @@ static char *note_of(const reproduction *r, const tuning_plan *p)
     return text_of("%s, %lld epochs, %lld rows, %lld and %lld steps%s", p->head,
                    (long long)p->epochs, (long long)p->rows, (long long)p->pull_steps,
                    (long long)p->choice_steps, r->sabotage ? ", sabotaged" : "");
-}
-
-static bool load_numbers(const reproduction *r, const tuning_plan *p, const char *name,
-                         double *values, int count)
-{
-    char *path = kept_path(r, name), *note = note_of(r, p), *said = NULL;
-    FILE *file = r->resume && path ? fopen(path, "r") : NULL;
-    size_t room = 0;
-    bool good = file && getline(&said, &room, file) > 0;
-    good = good && strncmp(said, note, strlen(note)) == 0 && said[strlen(note)] == '\n';
-    for (int i = 0; good && i < count; i++) {
-        good = fscanf(file, "%lf", &values[i]) == 1;
-    }
-    if (file) {
-        fclose(file);
-    }
-    FREE(path, note, said);
-    return good;
-}
-
-/* Under another name first: there is never half a file. */
-static far_status save_numbers(reproduction *r, const tuning_plan *p, const char *name,
-                               const double *values, int count)
-{
-    char *path = kept_path(r, name), *part = path ? text_of("%s.part", path) : NULL;
-    char *note = note_of(r, p);
-    FILE *file = part ? fopen(part, "w") : NULL;
-    bool good = file && fprintf(file, "%s\n", note) > 0;
-    for (int i = 0; good && i < count; i++) {
-        good = fprintf(file, "%.17g\n", values[i]) > 0;
-    }
-    good = file && fclose(file) == 0 && good;
-    good = good && rename(part, path) == 0;
-    far_status st = good ? FAR_OK : fail(r, FAR_ERR_IO, "%s/runs: cannot write there", r->folder);
-    FREE(path, part, note);
-    return st;
 }
 
 /* ---- pretraining --------------------------------------------------------------------------- */
@@ -501,20 +466,24 @@ static far_status one_run(reproduction *r, int64_t job, void *user)
         kept[count++] = &c->loss;
         kept[count++] = &c->accuracy;
     }
-    char name[64];
-    snprintf(name, sizeof name, "seed-%llu-%s-%d", (unsigned long long)s->out->seed,
-             pull ? "pull" : "choice", pull ? i + 1 : i - TUNING_PULLS + 1);
-    if (load_numbers(r, s->plan, name, values, count)) {
+    char *name = text_of("seed-%llu-%s-%d", (unsigned long long)s->out->seed,
+                         pull ? "pull" : "choice", pull ? i + 1 : i - TUNING_PULLS + 1);
+    char *note = note_of(r, s->plan);
+    far_status st = FAR_OK;
+    if (take_kept_numbers(r, name, note, values, count)) {
         for (int k = 0; k < count; k++) {
             *kept[k] = values[k];
         }
-        return FAR_OK;
+        goto done;
     }
-    far_status st = pull ? run_pull(r, s, i) : run_choice(r, s, i - TUNING_PULLS);
+    TRY(pull ? run_pull(r, s, i) : run_choice(r, s, i - TUNING_PULLS));
     for (int k = 0; k < count; k++) {
         values[k] = *kept[k];
     }
-    return st == FAR_OK ? save_numbers(r, s->plan, name, values, count) : st;
+    TRY(keep_numbers_of(r, name, note, values, count));
+done:
+    FREE(name, note);
+    return st;
 }
 
 /* ---- parts that are added ------------------------------------------------------------------ */

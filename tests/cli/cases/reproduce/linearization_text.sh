@@ -11,7 +11,7 @@ for figure in pull layers; do
     [ -s "out/linearization-text-$figure.svg" ]
 done
 cp out/linearization-text-choices.csv before.csv
-rm out/runs/seed-0-choice-7 out/runs/pretrained-1.safetensors
+rm out/kept/seed-0-choice-7 out/runs/pretrained-1.safetensors
 "$FARFIELD" reproduce linearization --text --quick -o out -q --resume >again
 diff claims again
 diff before.csv out/linearization-text-choices.csv

@@ -6,20 +6,20 @@
 grep -q '^ten steps of the linearised networks .* / by construction$' claims
 [ "$(wc -l <out/linearized-cifar2-tasks.csv)" = 19 ]
 [ -s out/linearized-cifar2.svg ]
-[ ! -e out/linearized-cifar2-runs.csv ]
-mkdir again
-runs=again/linearized-cifar2-runs.csv
-echo "run,network,fitted,256 rows 256 tests 30 epochs 3 seeds 6 tasks" >$runs
-i=0
-while [ $i -lt 54 ]; do
-    echo "$i,0.25,0.5" >>$runs
-    i=$((i + 1))
+cp out/linearized-cifar2-tasks.csv before.csv
+rm out/kept/linearized-cifar2-start-1-2 out/kept/linearized-cifar2-0-0 out/kept/linearized-cifar2-17-1
+"$FARFIELD" reproduce linearized --cifar2 --quick --resume -o out -q >resumed
+diff claims resumed
+diff before.csv out/linearized-cifar2-tasks.csv
+# what is there is not worked out again: another run's numbers in place of these are believed
+for seed in 0 1 2; do
+    cp out/kept/linearized-cifar2-5-0 out/kept/linearized-cifar2-0-$seed
 done
-expect_code 1 "$FARFIELD" reproduce linearized --cifar2 --quick --resume -o again -q >resumed
-grep -q '^MLP,2,0.250 +- 0.000,' again/linearized-cifar2-tasks.csv
-mkdir other
-echo "run,network,fitted,other" >other/linearized-cifar2-runs.csv
-expect_code 1 "$FARFIELD" reproduce linearized --cifar2 --quick --resume -o other -q
+"$FARFIELD" reproduce linearized --cifar2 --quick --resume -o out -q >other || true
+grep -q '^MLP,2,[01][.][0-9]* +- 0.000,' out/linearized-cifar2-tasks.csv
+# those of other epochs do not count
+expect_code 1 "$FARFIELD" reproduce linearized --cifar2 --quick --resume --epochs 1 -o out -q >short
+[ "$(diff claims short | wc -l)" -gt 0 ]
 mkdir empty
 expect_code 1 "$FARFIELD" reproduce linearized --cifar2 --data empty -o out -q
 expect_code 1 "$FARFIELD" reproduce linearized --cifar2 --quick --seeds 1 -o out -q

@@ -1,0 +1,20 @@
+# Two runs do not write to one folder: the second waits for the first to end, ten seconds at most. A folder
+# that its lock outlives is made again.
+command -v flock >/dev/null || skip "no flock"
+run() {
+    "$FARFIELD" reproduce ln-fig1 --quick --seeds 1 --epochs 1 -q -o out >claims || [ $? = 1 ]
+}
+mkdir out
+flock out sleep 1 &
+sleep 0.2
+run
+wait
+[ -s out/report.html ]
+expect_code 1 flock out "$FARFIELD" reproduce ln-fig1 --quick --seeds 1 --epochs 1 -q -o out
+rm -r out
+mkdir out
+flock out sh -c 'sleep 1; rmdir out' &
+sleep 0.2
+run
+wait
+[ -s out/report.html ]

@@ -16,7 +16,8 @@ run: build ## build, then show what one layer norm changes: a table, and build/d
 build: ## the command at build/farfield, the libraries at build/libfarfield.*
 	@tools/bootstrap.sh build
 	@[ -f build/Makefile ] || cmake --preset release -DFAR_TESTS=OFF -DFAR_BENCH=OFF >/dev/null
-	@$(ALONE) cmake --build build -j $(JOBS) --target farfield farfield_static farfield_shared
+	@$(ALONE) cmake --build build -j $(JOBS) --target farfield farfield_static farfield_shared \
+	    farfield_extras_static farfield_extras_shared
 
 test: ## all tests, optimised and under sanitizers (address, undefined, memory)
 	@tools/bootstrap.sh test

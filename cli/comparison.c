@@ -449,7 +449,7 @@ static void tell_reach(FILE *out, const far_comparison *c)
     if (widest >= 0) {
         const far_compare_row *r = far_comparison_row(c, widest);
         fprintf(out,
-                "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).",
+                "Out of range max abs(target) is %.4g, and max abs(prediction) %.4g (%s).",
                 info->largest_out, r->max_out, r->model);
     }
 }

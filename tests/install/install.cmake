@@ -7,7 +7,8 @@ foreach(name kernel network regress)
 endforeach()
 
 add_test(NAME rooms COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/rooms.sh ${CMAKE_SOURCE_DIR})
-set_tests_properties(rooms PROPERTIES LABELS install)
+add_test(NAME install_goals COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/goals.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(rooms install_goals PROPERTIES LABELS install)
 
 add_executable(example_predictor ${CMAKE_SOURCE_DIR}/examples/predictor.c)
 target_link_libraries(example_predictor PRIVATE far_flags farfield_static m)

@@ -32,7 +32,8 @@ struct far_product {
     bool nngp;
     atomic_bool unsound;
     int64_t n, tiles;    /* rows, and rows of tiles */
-    int64_t stride;      /* bytes of a thread: a tile, and the scratch to compute it */
+    int64_t own;         /* bytes of a thread for a tile */
+    int64_t stride;      /* and with the scratch to compute it */
     double *kept;        /* tiles by their number, the first kept_count of them */
     unsigned char *have; /* kept_count: it has been computed */
     int64_t kept_count;
@@ -96,7 +97,8 @@ far_status far_product_create(far_ctx *ctx, const far_kernel *kernel, bool nngp,
     k->tile.lower = true;
     k->tile.unsound = &k->unsound;
     int64_t scratch = far_tile_scratch(k->plan, &k->sides.layout, k->sides.a.d);
-    k->stride = TILE_COUNT * (int64_t)sizeof(double) + (scratch + 127) / 128 * 128;
+    k->own = SIDE * far_least(SIDE, k->n) * (int64_t)sizeof(double);
+    k->stride = k->own + (scratch + 127) / 128 * 128;
     FAR_TRY(keep_tiles(ctx, k, memory));
 done:
     FAR_HAND_OVER(k, out, far_product_destroy);
@@ -135,7 +137,7 @@ static const double *get_tile(far_product *k, int64_t row, int64_t col, bool kee
     int64_t number = row * (row + 1) / 2 + col;
     bool kept = number < k->kept_count;
     double *to = kept && keeps ? k->kept + number * TILE_COUNT : (double *)room;
-    void *scratch = room + TILE_COUNT * sizeof(double);
+    void *scratch = room + k->own;
     if (kept && k->have[number]) {
         return k->kept + number * TILE_COUNT;
     }

@@ -249,13 +249,17 @@ static void collect(const far_plan *plan, far_points *points, const far_workbenc
     points->zeros = points->zeros || w->zeros;
 }
 
+/* Points that take about as long as a thread to wake. */
+enum { POINTS_A_THREAD = 8 };
+
 /* Every point once, in as many spans as there are threads, each with a bench of its own. What they
  * found is joined in the order of rows, so that the message about the first bad row does not depend
  * on the number of threads. */
 static far_status run_all(const far_plan *plan, const far_layout *layout, far_points *points)
 {
     far_ctx *ctx = points->ctx;
-    int threads = far_ctx_threads(ctx), slots = layout ? layout->slots : 0;
+    int threads = (int)far_least(far_ctx_threads(ctx), 1 + points->n / POINTS_A_THREAD);
+    int slots = layout ? layout->slots : 0;
     far_workbench *benches = NULL;
     int64_t *stopped = NULL;
     far_blind *blind = NULL;

@@ -4,7 +4,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net sabotage uci90 uci-regression python python-test docs docs-links install fuzz coverage format clean
+.PHONY: help run build test test-long bench bench-net sabotage uci90 uci-regression python python-test docs docs-links install fuzz coverage format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
@@ -22,6 +22,10 @@ build: ## the command at build/farfield, the libraries at build/libfarfield.*
 test: ## all tests, optimised and under sanitizers (address, undefined, memory)
 	@tools/bootstrap.sh test
 	@$(ALONE) tools/run_tests.sh $(JOBS)
+
+test-long: ## the same with all draws, and the experiments that take long (about an hour)
+	@tools/bootstrap.sh test
+	@$(ALONE) FARFIELD_TESTS=long tools/run_tests.sh $(JOBS)
 
 bench: ## kernel speed, beside the roofline and neural-tangents
 	@tools/bootstrap.sh bench

@@ -2,7 +2,22 @@
 #ifndef TEST_CHANCE_H
 #define TEST_CHANCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* make test-long: all draws, not those alone that make test has time for. */
+static inline bool long_tests(void)
+{
+    const char *tests = getenv("FARFIELD_TESTS");
+    return tests && strcmp(tests, "long") == 0;
+}
+
+static inline int64_t draws(int64_t few, int64_t all)
+{
+    return long_tests() ? all : few;
+}
 
 #define CHANCE_STEP 0x9e3779b97f4a7c15u
 

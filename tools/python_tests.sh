@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
 build="${BUILD:-$root/build}"
-pip="bin/pip install --quiet --retries 1 --disable-pip-version-check"
+pip="bin/pip install --quiet --retries 1 --disable-pip-version-check --no-compile"
 others="polars pyarrow duckdb matplotlib tqdm array-api-strict"
 
 # A virtual environment with these packages, made once, and the others where they can be had.

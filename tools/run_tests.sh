@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Usage: tools/run_tests.sh [JOBS]
-# Builds and tests the presets release, dev and memory. The last line counts over all.
+# Usage: [FARFIELD_TESTS=long] tools/run_tests.sh [JOBS]
+# Builds and tests the presets release, dev and memory. The last line counts over all. Long: with all
+# draws and the experiments that take long, see CONTRIBUTING.md.
 set -eu
 cd "$(dirname "$0")/.."
 jobs="${1:-$(nproc)}"
@@ -36,7 +37,9 @@ peers() {
 }
 
 build() {
-    cmake --preset "$1" -DFAR_TESTS=ON -DFAR_BENCH=ON && cmake --build --preset "$1" -j "$jobs"
+    local seconds=240
+    [ "${FARFIELD_TESTS:-}" != long ] || seconds=1800
+    cmake --preset "$1" -DFAR_TESTS=ON -DFAR_BENCH=ON -DFAR_TEST_SECONDS=$seconds && cmake --build --preset "$1" -j "$jobs"
 }
 
 run_preset() {

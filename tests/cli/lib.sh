@@ -69,6 +69,11 @@ skip() {
     exit 77
 }
 
+# what takes long and is in make test-long alone
+long_only() {
+    [ "${FARFIELD_TESTS:-}" = long ] || skip "long: in make test-long"
+}
+
 # one_point ARCH: the model one.far of the single point x = 1, y = 1, as it is and without a ridge,
 # which the theory knows by hand. fit wants more rows than that; these files are from before it did.
 one_point() {

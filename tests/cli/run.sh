@@ -47,7 +47,9 @@ run_case() {
     local code
     name="$(basename "$(dirname "$1")")_$(basename "$1" .sh)"
     mkdir -p "$scratch/work"
-    (cd "$scratch/work" && bash -eu -o pipefail -c '. "$1"; . "$2"' "$name" "$here/lib.sh" "$1") \
+    # a shell in the background ignores signals that cases send to the command
+    (cd "$scratch/work" && env --default-signal=INT,QUIT,PIPE \
+        bash -eu -o pipefail -c '. "$1"; . "$2"' "$name" "$here/lib.sh" "$1") \
         >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     code=$?
     if [ "$code" = 77 ]; then

@@ -21,6 +21,9 @@ foreach(page ${doc_pages})
     add_test(NAME ${name} COMMAND ${FAR_PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/blocks.py ${CMAKE_BINARY_DIR} ${page})
     # python makes the environment that blocks of Python run in
     set_tests_properties(${name} PROPERTIES LABELS docs SKIP_RETURN_CODE 77 TIMEOUT ${FAR_TEST_SECONDS} DEPENDS python)
+    if(name MATCHES "^docs_tutorials")
+      set_tests_properties(${name} PROPERTIES COST 20) # long ones first: no lane is idle at the end
+    endif()
   endif()
 endforeach()
 add_test(NAME docs_links COMMAND ${FAR_PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/links.py ${CMAKE_SOURCE_DIR})

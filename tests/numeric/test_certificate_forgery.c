@@ -9,6 +9,7 @@
 #include "../../src/certify/certify_internal.h"
 #include "../../src/certify/net_certify.h"
 #include "../../src/data/frame_internal.h"
+#include "chance.h"
 
 #include <farfield/farfield.h>
 #include <jansson.h>
@@ -878,7 +879,7 @@ static void forge(const subject *subjects, int64_t count, tally *t)
 int main(int argc, char **argv)
 {
     static subject subjects[COUNT(MODELS) + COUNT(NETS)];
-    int64_t mutants = argc > 1 ? atoll(argv[1]) : 2000, verdicts[3] = {0};
+    int64_t mutants = argc > 1 ? atoll(argv[1]) : draws(1000, 4000), verdicts[3] = {0};
     tally t = {0};
     far_ctx_opts opts;
     seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;

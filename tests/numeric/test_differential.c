@@ -28,7 +28,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define CASES_DEFAULT 50
+enum { CASES = 30, CASES_LONG = 200 };
 #define SEED_DEFAULT 21
 #define N_MOST 300
 /* where an entry takes long and no curves are fitted, which takes many pairs */
@@ -977,7 +977,7 @@ typedef struct range {
 static range parse_range(const char *text)
 {
     char *end;
-    range r = {0, CASES_DEFAULT, SEED_DEFAULT};
+    range r = {0, (long)draws(CASES, CASES_LONG), SEED_DEFAULT};
     long number = strtol(text, &end, 10);
     bool one = *end == '@';
     if (end == text) {

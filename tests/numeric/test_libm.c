@@ -10,6 +10,7 @@
  * points, not a proof.
  */
 #include "../../src/certify/net_certify.h"
+#include "chance.h"
 
 #include <mpfr.h>
 #include <stdio.h>
@@ -427,7 +428,7 @@ static int try_engine(bench *b, int points)
 
 int main(int argc, char **argv)
 {
-    int points = argc > 1 ? atoi(argv[1]) : CI_POINTS, wrong = 0;
+    int points = argc > 1 ? atoi(argv[1]) : (int)draws(CI_POINTS, 2 * CI_POINTS), wrong = 0;
     bench b = {.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
     mpfr_inits2(BITS, b.x, b.y, b.z, (mpfr_ptr)0);
     mpfr_init2(b.pi, WIDE);

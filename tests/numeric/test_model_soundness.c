@@ -649,7 +649,8 @@ static void try_model(long number, long points, tally *t)
 
 int main(int argc, char **argv)
 {
-    long models = argc > 1 ? atol(argv[1]) : 60, points = argc > 2 ? atol(argv[2]) : 512;
+    long models = argc > 1 ? atol(argv[1]) : (long)draws(40, 120),
+         points = argc > 2 ? atol(argv[2]) : 512;
     tally t = {0};
     far_ctx_opts o;
     o = (far_ctx_opts){.size = sizeof o};

@@ -16,7 +16,7 @@
 
 #define VERB "reproduce"
 #define REPORT "report.html"
-enum { WAITS = 100, WAIT_MS = 100 }; /* for another run to end: ten seconds */
+enum { WAITS = 600, WAIT_MS = 100 }; /* for another run to end: a minute */
 
 typedef struct reproduce_args {
     bool list, quick, resume, json, quiet, sabotage, cifar2;
@@ -303,7 +303,9 @@ static int open_folder(job *j, const char *path, bool *made, int *fd)
         if (i == 0) {
             session_say(&j->s, "%s: another run is writing there; waiting for its end", path);
         }
-        nanosleep(&pause, NULL);
+        if (nanosleep(&pause, NULL) != 0) { /* Ctrl-C */
+            return EXIT_FAILED;
+        }
     }
     return failure(VERB,
                    "%s: another run is writing there; wait for its end, or name another "

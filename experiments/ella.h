@@ -36,6 +36,8 @@ typedef struct ella_plan {
 ella_plan ella_plan_for(const reproduction *r);
 /* Options for these networks, whose outputs are of classes. */
 far_laplace_opts ella_options(far_laplace_method method);
+/* |a - b| / |b| of all covariances. */
+double ella_distance(const double *a, const double *b, int64_t count);
 
 far_status ella_digits_open(reproduction *r, const ella_plan *p, const digits *train,
                             const digits *test, uint64_t seed, ella_digits *out);

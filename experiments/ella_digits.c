@@ -17,6 +17,16 @@ enum {
     SIGNS = BY_VARIANCE + ELLA_FORMS
 };
 
+double ella_distance(const double *a, const double *b, int64_t count)
+{
+    double gap = 0, size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        gap += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return sqrt(gap / size);
+}
+
 far_laplace_opts ella_options(far_laplace_method method)
 {
     far_laplace_opts o;

@@ -235,16 +235,6 @@ done:
 
 /* ---- some rows, beside the exact posterior ------------------------------------------------- */
 
-static double distance(const double *a, const double *b, int64_t count)
-{
-    double gap = 0, size = 0;
-    for (int64_t i = 0; i < count; i++) {
-        gap += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    return sqrt(gap / size);
-}
-
 static far_status covariances(const bench *b, const far_laplace *la, double *out)
 {
     int64_t c = far_net_describe(b->net).outputs;
@@ -270,7 +260,7 @@ static far_status judge_some(const bench *b, images_run *out)
         }
         TRY(judge(b, la, s));
         TRY(covariances(b, la, method == IMAGES_EXACT ? exact : mine));
-        out->error[method] = method == IMAGES_EXACT ? 0 : distance(mine, exact, count);
+        out->error[method] = method == IMAGES_EXACT ? 0 : ella_distance(mine, exact, count);
     }
 done:
     far_laplace_destroy(la);

@@ -79,17 +79,6 @@ done:
 
 /* ---- how far from exact -------------------------------------------------------------------- */
 
-/* |a - b| / |b| of all covariances. */
-static double distance(const double *a, const double *b, int64_t count)
-{
-    double gap = 0, size = 0;
-    for (int64_t i = 0; i < count; i++) {
-        gap += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    return sqrt(gap / size);
-}
-
 /* Covariances of x at a prior; sabotaged, ELLA has one feature and no prior for the others. */
 static far_status covariances(reproduction *r, const ella_method_rows *m, const far_mat *train,
                               const far_laplace_opts *opts, double prior, const far_mat *x,
@@ -129,7 +118,7 @@ static far_status measure_errors(reproduction *r, const ella_method_rows *m, dou
         for (int method = 0; method < ELLA_METHODS; method++) {
             far_laplace_opts o = options(method, m);
             TRY(covariances(r, m, &train, &o, at, &x, mine));
-            out[method].error[k] = distance(mine, exact, count);
+            out[method].error[k] = ella_distance(mine, exact, count);
         }
     }
 done:

@@ -4,6 +4,7 @@
 #define FAR_EXPERIMENTS_LINEARIZATION_H
 
 #include "digits.h"
+#include "layer_choice.h"
 #include "parts.h"
 
 enum {
@@ -15,8 +16,6 @@ enum {
     TUNE_SUBSET_STEPS = 300
 };
 #define TUNE_ARCH "dense(32) tanh dense(32) tanh dense(32) tanh dense(1)"
-#define TUNE_CHOICE_RIDGE 10      /* of bounds on the objective of a choice of layers */
-#define TUNE_CONDITION_RIDGE 1e-4 /* of condition numbers and residuals: the paper's */
 /* A point counts as converged where the gradient of the objective has fallen to this part of what
  * it was at the start. */
 #define TUNE_SETTLED 1e-4
@@ -34,7 +33,7 @@ typedef struct tuned {
 /* Layers that are trained: bit l of mask stands for layer l + 1. */
 typedef struct subset {
     unsigned mask;
-    double condition; /* of K_S + TUNE_CONDITION_RIDGE I */
+    double condition; /* of K_S + LAYER_CONDITION_RIDGE I */
     double residual;  /* |ridge (K_S + ridge I)^-1 (y - f_start)| */
     double loss;      /* 1/(2N) sum of squares after TUNE_SUBSET_STEPS steps of descent */
     double accuracy;  /* on the tests */
@@ -47,25 +46,14 @@ typedef struct relation {
     double all, with_first, without_first;
 } relation;
 
-/* What is known of K_S + K_l from K_S and the extreme eigenvalues of K_l, l not in S, over all
- * pairs. The least of ridge regression, min |y - f|^2 + ridge |p - start|^2, is E(K) = ridge e'(K +
- * ridge)^-1 e with e = y - f_start, and falls as K grows: E(K_S + largest of K_l) <= E(K_S + K_l)
- * <= E(K_S). The condition number is at most that of the sums of the extremes. */
-typedef struct bounds_of_choice {
-    int64_t checked, broken;
-    double above, below, condition; /* sums over pairs of the bound over what it bounds; below: of
-                                       the latter over the former */
-} bounds_of_choice;
-
 typedef struct study {
     double pretrained; /* accuracy on the task before, on the tests */
     double start_accuracy;
     tuned tuned[TUNE_RIDGES];
     subset subsets[TUNE_SUBSETS]; /* that of mask m is m - 1 */
     relation condition, residual;
-    double condition_accuracy;         /* log condition and accuracy on the tests */
-    int64_t weyl_checked, weyl_broken; /* eigenvalues, over all pairs of a subset and a layer */
-    bounds_of_choice choice;
+    double condition_accuracy; /* log condition and accuracy on the tests */
+    layer_bounds bounds;
     double rise; /* under the selective rule: the largest of R in a step, over R at the start */
 } study;
 

@@ -9,7 +9,6 @@ const double TUNE_LAMBDAS[TUNE_RIDGES] = {1, 3, 10, 30, 100, 300, 1000, 3000};
 
 enum { PRETRAIN_BATCH = 64, MOST_STEPS = 20000, SELECTIVE_STEPS = 1000 };
 #define SELECTIVE_RATE 0.1 /* over the largest curvature at the start: the rule is about flow */
-#define WEYL_ROUNDING 1e-9 /* of the largest eigenvalue */
 
 /* What the parts of one study share. */
 typedef struct bench {
@@ -342,7 +341,7 @@ static far_status foresee(bench *b, subset *s)
     far_spectral ridge;
     far_status st;
     far_spectral_init(&ridge);
-    ridge.ridge = TUNE_CONDITION_RIDGE;
+    ridge.ridge = LAYER_CONDITION_RIDGE;
     add_kernels(b, s->mask, kernel);
     TRY(far_view_create(b->r->ctx, &k, 0, &view));
     TRY(far_view_spectrum(b->r->ctx, view, 0, 1, &spectrum));
@@ -354,7 +353,7 @@ static far_status foresee(bench *b, subset *s)
         }
         s->share[i] = part * part;
     }
-    TRY(far_view_condition(b->r->ctx, view, TUNE_CONDITION_RIDGE, &condition));
+    TRY(far_view_condition(b->r->ctx, view, LAYER_CONDITION_RIDGE, &condition));
     TRY(far_spectral_fit(b->r->ctx, view, &ridge, &b->y, &start, NULL, &residuals, NULL));
     s->condition = condition.condition;
     s->residual = norm(left, TUNE_ROWS);
@@ -387,66 +386,14 @@ done:
     return st;
 }
 
-/* Whether adding layer l moves every eigenvalue of the subset as Weyl allows. */
-static far_status check_weyl(bench *b, study *s, unsigned mask, int l)
+static far_status check_additions(bench *b, study *s)
 {
-    const double *without = s->subsets[mask - 1].spectrum;
-    const double *layer = s->subsets[(1u << l) - 1].spectrum;
-    const double *with = s->subsets[(mask | 1u << l) - 1].spectrum;
-    double low[TUNE_ROWS], high[TUNE_ROWS], slack = WEYL_ROUNDING * with[0];
-    far_status st = far_weyl_intervals(b->r->ctx, without, TUNE_ROWS, layer[TUNE_ROWS - 1],
-                                       layer[0], low, high);
-    for (int i = 0; i < TUNE_ROWS && st == FAR_OK; i++) {
-        s->weyl_checked++;
-        s->weyl_broken += !(with[i] >= low[i] - slack && with[i] <= high[i] + slack);
+    layer_choice choices[TUNE_SUBSETS];
+    for (int i = 0; i < TUNE_SUBSETS; i++) {
+        const subset *one = &s->subsets[i];
+        choices[i] = (layer_choice){one->spectrum, one->share, one->condition};
     }
-    return st;
-}
-
-/* The least of ridge regression with the kernel of the subset and more times the identity. */
-static double objective(const subset *s, double more)
-{
-    double sum = 0;
-    for (int i = 0; i < TUNE_ROWS; i++) {
-        sum +=
-            TUNE_CHOICE_RIDGE * s->share[i] / (fmax(s->spectrum[i], 0) + more + TUNE_CHOICE_RIDGE);
-    }
-    return sum;
-}
-
-static void check_choice(study *s, unsigned mask, int l)
-{
-    const subset *without = &s->subsets[mask - 1], *layer = &s->subsets[(1u << l) - 1];
-    const subset *with = &s->subsets[(mask | 1u << l) - 1];
-    bounds_of_choice *c = &s->choice;
-    double found = objective(with, 0), high = objective(without, 0);
-    double low = objective(without, layer->spectrum[0]);
-    double most = without->spectrum[0] + layer->spectrum[0] + TUNE_CONDITION_RIDGE;
-    double least = fmax(without->spectrum[TUNE_ROWS - 1], 0) +
-                   fmax(layer->spectrum[TUNE_ROWS - 1], 0) + TUNE_CONDITION_RIDGE;
-    double slack = 1 + WEYL_ROUNDING;
-    /* rounding of the least eigenvalue counts against the ridge */
-    double condition_slack = slack + WEYL_ROUNDING * with->spectrum[0] / TUNE_CONDITION_RIDGE;
-    c->checked++;
-    c->broken += !(found <= high * slack && found >= low / slack &&
-                   with->condition <= most / least * condition_slack);
-    c->above += high / found;
-    c->below += found / low;
-    c->condition += most / least / with->condition;
-}
-
-static far_status check_all_weyl(bench *b, study *s)
-{
-    far_status st = FAR_OK;
-    for (unsigned mask = 1; mask <= TUNE_SUBSETS && st == FAR_OK; mask++) {
-        for (int l = 0; l < TUNE_LAYERS && st == FAR_OK; l++) {
-            if (!(mask >> l & 1)) {
-                check_choice(s, mask, l);
-                st = check_weyl(b, s, mask, l);
-            }
-        }
-    }
-    return st;
+    return check_layer_bounds(b->r, TUNE_LAYERS, TUNE_ROWS, choices, &s->bounds);
 }
 
 /* ---- correlations -------------------------------------------------------------------------- */
@@ -527,7 +474,7 @@ static far_status try_subsets(bench *b, study *s)
     if (b->r->sabotage) {
         swap_conditions(s);
     }
-    TRY(check_all_weyl(b, s));
+    TRY(check_additions(b, s));
     TRY(relate(b, s, condition_of, &s->condition));
     TRY(relate(b, s, residual_of, &s->residual));
     TRY(correlate(b, s, EVERY, condition_of, accuracy_of, &s->condition_accuracy));

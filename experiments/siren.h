@@ -97,6 +97,13 @@ far_status siren_run_net(reproduction *r, const siren_run *run, int64_t moment, 
 double siren_at(const siren_run *run, int64_t moment, int column);
 double siren_first(const siren_run *run, int column);
 double siren_last(const siren_run *run, int column);
+/* By how much lambda_0 and the AUC grow, and what a run begins or ends with. */
+double siren_growth(const siren_run *run);
+double siren_auc_gain(const siren_run *run);
+double siren_last_auc(const siren_run *run);
+double siren_last_gradcorr(const siren_run *run);
+double siren_first_min_c(const siren_run *run);
+double siren_last_min_c(const siren_run *run);
 
 /* ---- the start alone ---- */
 

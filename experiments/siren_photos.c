@@ -62,39 +62,9 @@ done:
 /* ---- numbers of a picture: means over seeds ---------------------------------------------------
  */
 
-static double gain_of(const siren_run *run)
-{
-    return siren_last(run, COL_AUC) - siren_first(run, COL_AUC);
-}
-
-static double growth_of(const siren_run *run)
-{
-    return siren_last(run, COL_LAMBDA) / siren_first(run, COL_LAMBDA);
-}
-
 static double first_xi(const siren_run *run)
 {
     return siren_first(run, COL_XI);
-}
-
-static double last_auc(const siren_run *run)
-{
-    return siren_last(run, COL_AUC);
-}
-
-static double last_slope(const siren_run *run)
-{
-    return siren_last(run, COL_GRADCORR);
-}
-
-static double first_min_c(const siren_run *run)
-{
-    return siren_first(run, COL_MIN_C);
-}
-
-static double last_min_c(const siren_run *run)
-{
-    return siren_last(run, COL_MIN_C);
 }
 
 static double picture_mean(const album *a, int picture, double (*value)(const siren_run *))
@@ -129,7 +99,8 @@ static const char THIRTY[] = "30 images of 64 x 64, 5 layers, w0 = 30; table not
 
 static far_status claim_alignment(reproduction *r, const album *a)
 {
-    over_pictures gain = over(a, gain_of), end = over(a, last_auc), growth = over(a, growth_of);
+    over_pictures gain = over(a, siren_auc_gain), end = over(a, siren_last_auc),
+                  growth = over(a, siren_growth);
     const char *of = words(r, "%d picture%s", a->count, a->count == 1 ? "" : "s");
     far_status st;
     TRY(claim(r,
@@ -158,7 +129,7 @@ static far_status claim_crossing(reproduction *r, const album *a)
 {
     int64_t runs = a->count * a->seeds, cross = 0;
     for (int64_t i = 0; i < runs; i++) {
-        cross += first_min_c(&a->runs[i]) > 0 && last_min_c(&a->runs[i]) < 0;
+        cross += siren_first_min_c(&a->runs[i]) > 0 && siren_last_min_c(&a->runs[i]) < 0;
     }
     return claim(r,
                  &(claim_of){.what = "min C crosses zero, all pictures",
@@ -168,7 +139,7 @@ static far_status claim_crossing(reproduction *r, const album *a)
                              .seeds = a->seeds,
                              .agrees = cross == runs},
                  "in %lld of %lld runs; from %.3f to %.3f in the mean", (long long)cross,
-                 (long long)runs, over(a, first_min_c).mean, over(a, last_min_c).mean);
+                 (long long)runs, over(a, siren_first_min_c).mean, over(a, siren_last_min_c).mean);
 }
 
 static far_status claim_all(reproduction *r, const album *a)
@@ -192,8 +163,9 @@ static far_status keep_numbers(reproduction *r, const album *a)
     static const char *const HEADS[] = {"picture",      "xi(0)",     "lambda_0 grows",
                                         "AUC, end",     "AUC gain",  "corr(log |g|, |grad I|), end",
                                         "min C, start", "min C, end"};
-    double (*const value[])(const siren_run *) = {first_xi,   growth_of,   last_auc,  gain_of,
-                                                  last_slope, first_min_c, last_min_c};
+    double (*const value[])(const siren_run *) = {
+        first_xi,          siren_growth,    siren_last_auc, siren_auc_gain, siren_last_gradcorr,
+        siren_first_min_c, siren_last_min_c};
     sheet t = {.heads = HEADS, .cols = 8};
     for (int i = 0; i < a->count; i++) {
         add_cell(&t, "%s", a->images[i].name);

@@ -42,36 +42,6 @@ static int64_t count_above(const siren_study *s, int start, int frequency, of_ru
     return count;
 }
 
-static double lambda_growth(const siren_run *run)
-{
-    return siren_last(run, COL_LAMBDA) / siren_first(run, COL_LAMBDA);
-}
-
-static double auc_gain(const siren_run *run)
-{
-    return siren_last(run, COL_AUC) - siren_first(run, COL_AUC);
-}
-
-static double first_min_c(const siren_run *run)
-{
-    return siren_first(run, COL_MIN_C);
-}
-
-static double last_min_c(const siren_run *run)
-{
-    return siren_last(run, COL_MIN_C);
-}
-
-static double last_auc(const siren_run *run)
-{
-    return siren_last(run, COL_AUC);
-}
-
-static double last_gradcorr(const siren_run *run)
-{
-    return siren_last(run, COL_GRADCORR);
-}
-
 static double last_v0cos(const siren_run *run)
 {
     return siren_last(run, COL_V0COS);
@@ -154,7 +124,7 @@ static far_status claim_order(reproduction *r, const siren_study *s, int start)
 
 static far_status claim_growth(reproduction *r, const siren_study *s, int frequency)
 {
-    summary growth = over_runs(s, SMALL, frequency, lambda_growth);
+    summary growth = over_runs(s, SMALL, frequency, siren_growth);
     const char *what = words(r, "lambda_0 by the end, w0 = %g, small biases", SIREN_W0[frequency]);
     far_status st =
         claim(r,
@@ -166,14 +136,14 @@ static far_status claim_growth(reproduction *r, const siren_study *s, int freque
                           .agrees = growth.mean >= GROWTH},
               "%.1f times, %.1f to %.1f; %lld of %lld seeds; with published biases %.1f times",
               growth.mean, growth.least, growth.most,
-              (long long)count_above(s, SMALL, frequency, lambda_growth, GROWTH),
-              (long long)growth.count, over_runs(s, PUBLISHED, frequency, lambda_growth).mean);
+              (long long)count_above(s, SMALL, frequency, siren_growth, GROWTH),
+              (long long)growth.count, over_runs(s, PUBLISHED, frequency, siren_growth).mean);
     return st;
 }
 
 static far_status claim_edges(reproduction *r, const siren_study *s, int start, int frequency)
 {
-    summary gain = over_runs(s, start, frequency, auc_gain);
+    summary gain = over_runs(s, start, frequency, siren_auc_gain);
     const char *what =
         words(r, "|v0| learns the edges, w0 = %g, %s", SIREN_W0[frequency], SIREN_START[start]);
     return claim(r,
@@ -185,8 +155,8 @@ static far_status claim_edges(reproduction *r, const siren_study *s, int start, 
                              .late = start == PUBLISHED,
                              .agrees = gain.mean >= GAIN},
                  "by %.3f, %.3f to %.3f, to %.3f; %lld of %lld seeds", gain.mean, gain.least,
-                 gain.most, over_runs(s, start, frequency, last_auc).mean,
-                 (long long)count_above(s, start, frequency, auc_gain, GAIN),
+                 gain.most, over_runs(s, start, frequency, siren_last_auc).mean,
+                 (long long)count_above(s, start, frequency, siren_auc_gain, GAIN),
                  (long long)gain.count);
 }
 
@@ -196,8 +166,8 @@ static far_status claim_crossing(reproduction *r, const siren_study *s)
     for (int f = 0; f < FREQUENCIES; f++) {
         const siren_run *run;
         for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, f, k)); k++) {
-            add_number(&first, first_min_c(run));
-            add_number(&last, last_min_c(run));
+            add_number(&first, siren_first_min_c(run));
+            add_number(&last, siren_last_min_c(run));
         }
     }
     return claim(r,
@@ -287,12 +257,12 @@ static far_status keep_ends(reproduction *r, const siren_study *s)
         add_summary(&t, start_xi(s, start, f), 4);
         add_summary(&t, start_fine(s, start, f), 4);
         add_summary(&t, start == PUBLISHED ? over_runs(s, start, f, mean_xi) : (summary){0}, 4);
-        add_summary(&t, over_runs(s, start, f, lambda_growth), 1);
-        add_summary(&t, over_runs(s, start, f, last_auc), 3);
-        add_summary(&t, over_runs(s, start, f, auc_gain), 3);
-        add_summary(&t, over_runs(s, start, f, last_gradcorr), 3);
-        add_summary(&t, over_runs(s, start, f, first_min_c), 3);
-        add_summary(&t, over_runs(s, start, f, last_min_c), 3);
+        add_summary(&t, over_runs(s, start, f, siren_growth), 1);
+        add_summary(&t, over_runs(s, start, f, siren_last_auc), 3);
+        add_summary(&t, over_runs(s, start, f, siren_auc_gain), 3);
+        add_summary(&t, over_runs(s, start, f, siren_last_gradcorr), 3);
+        add_summary(&t, over_runs(s, start, f, siren_first_min_c), 3);
+        add_summary(&t, over_runs(s, start, f, siren_last_min_c), 3);
         add_summary(&t, over_runs(s, start, f, last_v0cos), 5);
     }
     return keep_sheet(r, &t, "ends",
@@ -654,7 +624,7 @@ static far_status tell_lambda(reproduction *r, const siren_study *s)
                      "With published biases lambda_0 starts several times larger and grows less: "
                      "%.1f times at w0 = 15, less than four. At w0 = 60 it ends at %.0f, where "
                      "gradient descent with this rate ceases to be stable, 2 / %g.",
-                     over_runs(s, PUBLISHED, W15, lambda_growth).mean,
+                     over_runs(s, PUBLISHED, W15, siren_growth).mean,
                      over_runs(s, PUBLISHED, W60, last_lambda).mean, SIREN_RATE);
 }
 

@@ -300,6 +300,36 @@ double siren_last(const siren_run *run, int column)
     return siren_at(run, run->moments - 1, column);
 }
 
+double siren_growth(const siren_run *run)
+{
+    return siren_last(run, COL_LAMBDA) / siren_first(run, COL_LAMBDA);
+}
+
+double siren_auc_gain(const siren_run *run)
+{
+    return siren_last(run, COL_AUC) - siren_first(run, COL_AUC);
+}
+
+double siren_last_auc(const siren_run *run)
+{
+    return siren_last(run, COL_AUC);
+}
+
+double siren_last_gradcorr(const siren_run *run)
+{
+    return siren_last(run, COL_GRADCORR);
+}
+
+double siren_first_min_c(const siren_run *run)
+{
+    return siren_first(run, COL_MIN_C);
+}
+
+double siren_last_min_c(const siren_run *run)
+{
+    return siren_last(run, COL_MIN_C);
+}
+
 /* ---- the kernel by distance ------------------------------------------------------------------ */
 
 /* The tangent kernel of all pairs, and a view of it. */

@@ -5,6 +5,7 @@
 #define FAR_EXPERIMENTS_TUNING_H
 
 #include "fortunes.h"
+#include "layer_choice.h"
 #include "parts.h"
 
 enum {
@@ -13,9 +14,7 @@ enum {
     TUNING_CHOICES = (1 << TUNING_PARTS) - 1, /* of parts that are trained, but for none */
     TUNING_PULLS = 6
 };
-#define TUNING_CONDITION_RIDGE 1e-4 /* of condition numbers: the paper's */
-#define TUNING_CHOICE_RIDGE 10      /* of bounds on the objective of a choice of parts */
-#define TUNING_SETTLED 1e-3         /* of the gradient at the start: converged */
+#define TUNING_SETTLED 1e-3 /* of the gradient at the start: converged */
 /* lambda over the largest eigenvalue of the kernel of all parts. */
 extern const double TUNING_PULL[TUNING_PULLS];
 extern const char *const TUNING_PART_NAMES[TUNING_PARTS];
@@ -42,7 +41,7 @@ typedef struct pulled {
 } pulled;
 
 typedef struct choice {
-    double condition;         /* of K_S + TUNING_CONDITION_RIDGE I */
+    double condition;         /* of K_S + LAYER_CONDITION_RIDGE I */
     double residual;          /* |ridge (K_S + ridge I)^-1 (y - f_start)| */
     double loss;              /* 1/2 mean square after choice_steps steps of descent */
     double accuracy;          /* on the tests */
@@ -54,11 +53,8 @@ typedef struct tuning {
     double bits;  /* a byte, of text kept aside, after pretraining */
     double start; /* accuracy on the tests before tuning */
     pulled pulled[TUNING_PULLS];
-    choice choices[TUNING_CHOICES];    /* that of mask m is m - 1 */
-    int64_t weyl_checked, weyl_broken; /* eigenvalues, over all pairs of a choice and a part */
-    int64_t choice_checked, choice_broken;
-    double above, below, condition; /* sums over pairs: bounds over what they bound, as in
-                                       linearization.h */
+    choice choices[TUNING_CHOICES]; /* that of mask m is m - 1 */
+    layer_bounds bounds;
     double with_condition, with_residual, with_accuracy; /* correlations over choices: log condition
                                                             or residual with log loss; log condition
                                                             with accuracy */

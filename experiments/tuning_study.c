@@ -13,7 +13,6 @@
 const double TUNING_PULL[TUNING_PULLS] = {0.03, 0.1, 0.3, 1, 3, 10};
 const char *const TUNING_PART_NAMES[TUNING_PARTS] = {"attention 1", "dense 1", "attention 2",
                                                      "dense 2"};
-#define ROUNDING 1e-9 /* of the largest eigenvalue */
 
 /* What the runs of one seed share. */
 typedef struct seat {
@@ -317,7 +316,7 @@ static far_status foresee(reproduction *r, seat *s, unsigned mask)
     far_spectral ridge;
     far_status st;
     far_spectral_init(&ridge);
-    ridge.ridge = TUNING_CONDITION_RIDGE;
+    ridge.ridge = LAYER_CONDITION_RIDGE;
     add_parts(s, mask, kernel);
     TRY(far_view_create(r->ctx, &k, s->data.x.rows, &view));
     TRY(far_view_spectrum(r->ctx, view, 0, 1, &spectrum));
@@ -331,7 +330,7 @@ static far_status foresee(reproduction *r, seat *s, unsigned mask)
         }
         c->share[i] = along * along;
     }
-    TRY(far_view_condition(r->ctx, view, TUNING_CONDITION_RIDGE, &condition));
+    TRY(far_view_condition(r->ctx, view, LAYER_CONDITION_RIDGE, &condition));
     TRY(far_spectral_fit(r->ctx, view, &ridge, &targets, &start, NULL, &residuals, NULL));
     c->condition = condition.condition;
     c->residual = norm(left, n);
@@ -488,66 +487,14 @@ done:
 
 /* ---- parts that are added ------------------------------------------------------------------ */
 
-/* Whether adding a part moves every eigenvalue of the choice as Weyl allows. */
-static far_status check_weyl(reproduction *r, const tuning_plan *p, tuning *t, unsigned mask,
-                             int part)
-{
-    int64_t n = tuning_numbers(p);
-    const double *without = t->choices[mask - 1].spectrum;
-    const double *added = t->choices[(1u << part) - 1].spectrum;
-    const double *with = t->choices[(mask | 1u << part) - 1].spectrum;
-    double *low = ROOM(2 * n, double), *high = low + n, slack = ROUNDING * with[0];
-    far_status st = far_weyl_intervals(r->ctx, without, n, added[n - 1], added[0], low, high);
-    for (int64_t i = 0; i < n && st == FAR_OK; i++) {
-        t->weyl_checked++;
-        t->weyl_broken += !(with[i] >= low[i] - slack && with[i] <= high[i] + slack);
-    }
-    free(low);
-    return st;
-}
-
-/* The least of ridge regression with the kernel of the choice and more times the identity. */
-static double objective(const choice *c, int64_t n, double more)
-{
-    double sum = 0, ridge = TUNING_CHOICE_RIDGE;
-    for (int64_t i = 0; i < n; i++) {
-        sum += ridge * c->share[i] / (fmax(c->spectrum[i], 0) + more + ridge);
-    }
-    return sum;
-}
-
-static void check_choice(const tuning_plan *p, tuning *t, unsigned mask, int part)
-{
-    int64_t n = tuning_numbers(p);
-    const choice *without = &t->choices[mask - 1], *added = &t->choices[(1u << part) - 1];
-    const choice *with = &t->choices[(mask | 1u << part) - 1];
-    double found = objective(with, n, 0), high = objective(without, n, 0);
-    double low = objective(without, n, added->spectrum[0]), ridge = TUNING_CONDITION_RIDGE;
-    double most = without->spectrum[0] + added->spectrum[0] + ridge;
-    double least = fmax(without->spectrum[n - 1], 0) + fmax(added->spectrum[n - 1], 0) + ridge;
-    double slack = 1 + ROUNDING;
-    /* rounding of the least eigenvalue counts against the ridge */
-    double condition_slack = slack + ROUNDING * with->spectrum[0] / ridge;
-    t->choice_checked++;
-    t->choice_broken += !(found <= high * slack && found >= low / slack &&
-                          with->condition <= most / least * condition_slack);
-    t->above += high / found;
-    t->below += found / low;
-    t->condition += most / least / with->condition;
-}
-
 static far_status check_parts(reproduction *r, const tuning_plan *p, tuning *t)
 {
-    far_status st = FAR_OK;
-    for (unsigned mask = 1; mask <= TUNING_CHOICES && st == FAR_OK; mask++) {
-        for (int part = 0; part < TUNING_PARTS && st == FAR_OK; part++) {
-            if (!(mask >> part & 1)) {
-                check_choice(p, t, mask, part);
-                st = check_weyl(r, p, t, mask, part);
-            }
-        }
+    layer_choice choices[TUNING_CHOICES];
+    for (int i = 0; i < TUNING_CHOICES; i++) {
+        const choice *one = &t->choices[i];
+        choices[i] = (layer_choice){one->spectrum, one->share, one->condition};
     }
-    return st;
+    return check_layer_bounds(r, TUNING_PARTS, tuning_numbers(p), choices, &t->bounds);
 }
 
 /* Sabotaged: each choice has the condition number of the parts that it leaves out. */

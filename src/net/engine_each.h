@@ -147,17 +147,13 @@ static void NAME(find_largest)(const far_step *c, NAME(window) w, const REAL *im
                                int32_t *where)
 {
     int64_t n = c->in;
-    REAL *most = room, *open = room + n, *hit = room + 2 * n;
-    NAME(max_out)(c, w, image, image, most, NULL);
-    for (int64_t k = 0; k < n; k++) {
-        open[k] = 1;
-    }
+    NAME(marks) m = NAME(start_marks)(c, w, image, room);
     for (int64_t y = w.top; y < w.bottom; y++) {
         for (int64_t x = w.left; x < w.right; x++) {
             int32_t at = (int32_t)(y * c->from.width + x);
-            NAME(mark_largest)(n, image + at * n, most, open, hit);
+            NAME(mark_largest)(n, image + at * n, m);
             for (int64_t k = 0; k < n; k++) {
-                where[k] = hit[k] != 0 ? at : where[k];
+                where[k] = m.hit[k] != 0 ? at : where[k];
             }
         }
     }

@@ -132,11 +132,28 @@ static void NAME(max_out)(const far_step *c, NAME(window) w, const REAL *image, 
     }
 }
 
-/* Which pixel is the largest, channel by channel: the first of them, and a NAN counts as largest.
- * hit: 1 where it is this one. open: 1 as long as it was not met. */
-static void NAME(mark_largest)(int64_t n, const REAL *restrict pixel, const REAL *restrict most,
-                               REAL *restrict open, REAL *restrict hit)
+/* Which pixel of a window is the largest, channel by channel: the first of them, and a NAN counts
+ * as largest. hit: 1 where it is the pixel looked at. open: 1 as long as it was not met. */
+typedef struct NAME(marks) {
+    REAL *most, *open, *hit;
+} NAME(marks);
+
+/* Before the first pixel. */
+static NAME(marks)
+    NAME(start_marks)(const far_step *c, NAME(window) w, const REAL *image, REAL *room)
 {
+    NAME(marks) m = {room, room + c->in, room + 2 * c->in};
+    NAME(max_out)(c, w, image, image, m.most, NULL);
+    for (int64_t k = 0; k < c->in; k++) {
+        m.open[k] = 1;
+    }
+    return m;
+}
+
+static void NAME(mark_largest)(int64_t n, const REAL *restrict pixel, NAME(marks) m)
+{
+    const REAL *restrict most = m.most;
+    REAL *restrict open = m.open, *restrict hit = m.hit;
     for (int64_t k = 0; k < n; k++) {
         bool same = pixel[k] == most[k] || (isnan(most[k]) && isnan(pixel[k]));
         hit[k] = same ? open[k] : 0;
@@ -150,16 +167,12 @@ static void NAME(max_change)(const far_step *c, NAME(window) w, const REAL *imag
                              const REAL *from, REAL *to, REAL *room)
 {
     int64_t n = c->in;
-    REAL *most = room, *open = room + n, *hit = room + 2 * n;
-    NAME(max_out)(c, w, image, image, most, NULL);
-    for (int64_t k = 0; k < n; k++) {
-        open[k] = 1;
-    }
+    NAME(marks) m = NAME(start_marks)(c, w, image, room);
     for (int64_t y = w.top; y < w.bottom; y++) {
         for (int64_t x = w.left; x < w.right; x++) {
             int64_t at = (y * c->from.width + x) * n;
-            NAME(mark_largest)(n, image + at, most, open, hit);
-            const REAL *restrict source = back ? from : from + at, *restrict marks = hit;
+            NAME(mark_largest)(n, image + at, m);
+            const REAL *restrict source = back ? from : from + at, *restrict marks = m.hit;
             REAL *restrict out = back ? to + at : to;
             for (int64_t k = 0; k < n; k++) {
                 out[k] += marks[k] != 0 ? source[k] : 0;

@@ -115,6 +115,8 @@ class Column:
             column.numbers, column.unit = _days(values), "date"
         elif values.dtype.kind in "iuf" and not words:
             column.numbers = values.astype(np.float64)
+        elif values.dtype.kind == "m":  # whose objects may be whole numbers
+            column._refuse_kind(str(values.dtype))
         else:
             column._take_objects(values.astype(object), words)
         return column
@@ -138,10 +140,13 @@ class Column:
         for value in values:
             kind = type(value).__name__
             if isinstance(value, _NO_VALUES) or kind == "Period":
-                raise errors.ArgError(
-                    f"column {self.name} holds values of type {kind}, which become neither numbers, "
-                    "categories nor dates; convert them, or leave it out"
-                )
+                self._refuse_kind(kind)
+
+    def _refuse_kind(self, kind: str) -> None:
+        raise errors.ArgError(
+            f"column {self.name} holds values of type {kind}, which become neither numbers, "
+            "categories nor dates; convert them, or leave it out"
+        )
 
     def _as_floats(self, values: np.ndarray) -> np.ndarray:
         try:

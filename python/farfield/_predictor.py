@@ -37,8 +37,8 @@ class Metric(NamedTuple):
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> model = farfield.NTKRegressor("dense ln relu dense", metric="diagonal").fit(X, X[:, 0])
-    >>> model.metric_.kind, model.metric_.map.shape, model.metric_.importance.argmax()
-    ('diagonal', (3, 1), np.int64(0))
+    >>> model.metric_.kind, model.metric_.map.shape, int(model.metric_.importance.argmax())
+    ('diagonal', (3, 1), 0)
     """
 
     kind: str  # "diagonal" or "full"

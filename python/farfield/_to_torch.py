@@ -323,15 +323,15 @@ class _Builder:
         eps, groups = float(named.get("eps", 0)), int(named.get("groups", 1))
         affine = "affine" in flags
         if groups > 1:
-            module = nn.GroupNorm(groups, self.width, eps, affine, dtype=torch.float64)
-            return self.on_channels(Flat(self.weights(module, place)))
+            grouped = nn.GroupNorm(groups, self.width, eps, affine, dtype=torch.float64)
+            return self.on_channels(Flat(self.weights(grouped, place)))
         module = nn.LayerNorm(self.width, eps, affine, dtype=torch.float64)
         return self.on_channels(self.weights(module, place))
 
     def make_rms(self, place: str, numbers: Any, named: Any, flags: Any) -> Any:
         affine = "affine" in flags
-        module = nn.RMSNorm(self.width, float(named.get("eps", 0)), affine, dtype=torch.float64)
-        module = self.weights(module, place)
+        norm = nn.RMSNorm(self.width, float(named.get("eps", 0)), affine, dtype=torch.float64)
+        module = self.weights(norm, place)
         shift = self.tensors.get(f"{place}.bias")
         if shift is not None and shift.any():
             module = nn.Sequential(module, Affine(shift.ravel(), np.ones(self.width)))
@@ -414,7 +414,8 @@ def to_torch(predictor: Any) -> Any:
         raise errors.ArchError("a linearised network has no module")
     builder = _Builder(net)
     layers = builder.build(_parsed(_lib.words(info.arch)))
-    layers += {"image": [Pixels()], "sequence": [nn.Flatten()], "vector": []}[builder.shape]
+    last: dict[str, list[Any]] = {"image": [Pixels()], "sequence": [nn.Flatten()], "vector": []}
+    layers += last[builder.shape]
     scaling = lib.far_columns_describe(info.columns).scaling
     if info.scaled:
         centre, scale = (_lib.copy(m)[0] for m in (scaling.input_centre, scaling.input_scale))

@@ -316,7 +316,8 @@ def test_objects_that_are_no_values_are_refused(value):
 
 
 def test_columns_of_pandas_that_arrow_refuses_too():
-    for values in (pd.to_timedelta([1, 2], unit="h"), np.array([1j, 2]), pd.period_range("2020", periods=2)):
+    hours = pd.to_timedelta([1, 2], unit="h")
+    for values in (hours, hours.astype("m8[ns]"), np.array([1j, 2]), pd.period_range("2020", periods=2)):
         with pytest.raises(farfield.ArgError, match="column d holds values of type"):
             _frame.Column.of_values("d", pd.Series(values))
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -2,8 +2,9 @@
 
 The Python package beside NumPy, the command, scikit-learn's Gaussian process and neural-tangents:
     calls    what a call costs beyond the C function, beside NumPy's own; what is copied
-    fit      NTKRegressor().fit(X, y) and `farfield fit`, wall and processor seconds
-    sklearn  the same rows by GaussianProcessRegressor, constant * RBF + white, its default optimiser
+    fit      NTKRegressor().fit(X, y) and `farfield fit`, wall and processor seconds, PAIRS (3) times in turns
+    sklearn  the same rows by GaussianProcessRegressor, constant * RBF + white, its default optimiser,
+             for at most CAP (300) seconds
     nt       kernel and solve by neural-tangents (float64), in this interpreter
 Runs in an interpreter that has farfield, and the peers that are asked for.
 """
@@ -17,6 +18,7 @@ import time
 import numpy as np
 
 ARCH = "dense ln relu dense relu dense"
+PAIRS, CAP = (int(os.environ.get(name, number)) for name, number in (("PAIRS", 3), ("CAP", 300)))
 
 
 def table(rows, inputs=8, seed=0):
@@ -75,20 +77,35 @@ def fit(command, rows):
         path = os.path.join(folder, "t.csv")
         names = ",".join([*(f"x{j + 1}" for j in range(x.shape[1])), "y"])
         np.savetxt(path, np.column_stack([x, y]), "%.17g", ",", header=names, comments="")
-        for _ in range(2):
-            model, wall, cpu = timed(farfield.NTKRegressor().fit, x, y)
-            print(f"NTKRegressor().fit, n = {rows}: {wall:.2f} s, processor {cpu:.2f} s ({model.arch_})")
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            words = [command, "fit", path, "--target", "y", "-o", os.path.join(folder, "m.far"), "-q"]
-            _, wall, _ = timed(lambda: subprocess.run(words, check=True, stdout=subprocess.DEVNULL))
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(f"farfield fit: {wall:.2f} s, processor {cpu:.2f} s (with reading and writing files)")
-        model, wall, cpu = timed(farfield.NTKRegressor(ARCH).fit, x, y)
-        print(f"NTKRegressor({ARCH!r}).fit: {wall:.2f} s, processor {cpu:.2f} s")
+        words = [command, "fit", path, "--target", "y", "-o", os.path.join(folder, "m.far"), "-q"]
+        for arch in (ARCH, "auto"):
+            pairs = [pair(farfield.NTKRegressor(arch), x, y, [*words, "--arch", arch]) for _ in range(PAIRS)]
+            wall, cpu = (np.median([ours / theirs for ours, theirs in p]) for p in zip(*pairs))
+            print(f"median of {PAIRS} ratios: wall {wall:.3f}, processor {cpu:.3f}")
+
+
+def pair(estimator, x, y, words):
+    """Wall and processor seconds, each (the estimator's, the command's)."""
+    model, wall, cpu = timed(estimator.fit, x, y)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _, other, _ = timed(lambda: subprocess.run(words, check=True, stdout=subprocess.DEVNULL))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"NTKRegressor({estimator.arch!r}).fit, n = {len(x)}: {wall:.2f} s, processor {cpu:.2f} s; farfield "
+          f"fit, with its files: {other:.2f} s, processor {spent:.2f} s ({model.arch_})", flush=True)  # fmt: skip
+    return (wall, other), (cpu, spent)
 
 
 def sklearn(rows):
+    """In a process of its own, which can be ended."""
+    words = [sys.executable, __file__, "", str(rows), "sklearn-here"]
+    try:
+        subprocess.run(words, check=True, timeout=CAP)
+    except subprocess.TimeoutExpired:
+        print(f"GaussianProcessRegressor.fit, n = {rows}: did not end within {CAP} s")
+
+
+def sklearn_here(rows):
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -130,6 +147,8 @@ def main(command, rows="4000", *which):
             fit(command, int(rows))
         elif word == "sklearn":
             sklearn(int(rows))
+        elif word == "sklearn-here":
+            sklearn_here(int(rows))
         elif word == "nt":
             neural_tangents(int(rows))
 

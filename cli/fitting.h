@@ -12,7 +12,8 @@
 typedef struct fit_args {
     const char *target, *features, *keep, *where, *arch, *ridge, *committee;
     table_args table;
-    int task, kernel, param, criterion, metric, ranks, method; /* in the order of the enumerations */
+    int task, kernel, param, criterion, metric, ranks, copies,
+        method; /* in the order of the enumerations */
     bool raw, impute, packed, allow_unbounded, extremes, no_extremes;
     int64_t subset, seed, landmarks;
     double memory, tolerance;
@@ -22,6 +23,7 @@ typedef struct fit_args {
 #define KERNEL_LIST "ntk|nngp"
 #define METHOD_LIST "auto|exact|cg|nystrom"
 #define PARAM_LIST "ntk|standard"
+#define COPIES_LIST "keep|drop"
 #define RANKS_LIST "none|all|auto|steps"
 #define METRIC_LIST "none|diagonal|full|auto"
 
@@ -29,7 +31,7 @@ typedef struct fit_args {
 extern const option FIT_OPTIONS[];
 extern const size_t FIT_OPTION_COUNT;
 /* Those that verbs take which fit many models, for a verb with its fit_args at offset. */
-enum { FIT_OPTIONS_TAKEN = 19 };
+enum { FIT_OPTIONS_TAKEN = 20 };
 option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset);
 /* Refuses a command line without a table (purpose: "to fit") or a target: OPTIONS_OK or, with a
  * line on stderr, EXIT_USAGE. */

@@ -1,6 +1,6 @@
 # The core and the extras: each an object library, then static and shared.
 set(FAR_SOURCES
-    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/isa.c src/base/ledger.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/numbers.c src/base/show.c src/base/round.c src/base/status.c src/base/student.c
+    src/base/clock.c src/base/context.c src/base/crew.c src/base/fail_at.c src/base/isa.c src/base/ledger.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/numbers.c src/base/show.c src/base/round.c src/base/status.c src/base/student.c
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
@@ -37,7 +37,7 @@ set(FAR_SOURCES
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/fit_iterative.c src/regress/left_out.c
     src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
-    src/regress/select_committee.c src/regress/select_contest.c src/regress/select_fold.c src/regress/select_metric.c
+    src/regress/select_committee.c src/regress/select_contest.c src/regress/select_fold.c src/regress/select_metric.c src/regress/select_plain.c
     src/regress/select_score.c
     src/regress/spread.c
     src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c

@@ -27,7 +27,8 @@ _farfield_value() {
     --dtype) _farfield_words "$2" "f64 f32" ;;
     --task) _farfield_words "$2" "auto regress classify" ;;
     --metric) _farfield_words "$2" "none diagonal full auto" ;;
-    --ranks) _farfield_words "$2" "none all auto" ;;
+    --ranks) _farfield_words "$2" "none all steps auto" ;;
+    --copies) _farfield_words "$2" "keep drop" ;;
     --committee) _farfield_words "$2" "auto 1 3 5" ;;
     --criterion) _farfield_words "$2" "loo likelihood" ;;
     --model) _farfield_words "$2" "network linear trees mean" ;;
@@ -113,7 +114,7 @@ _farfield() {
     local common="--output --json --quiet --threads --help"
     local table="--sep --na --categorical"
     local fit="--target --features --keep --where $table --arch --ridge --task --no-standardize --impute --kernel
-        --param --metric --ranks --committee --criterion --subset --seed --memory --packed --method --landmarks --tolerance
+        --param --metric --ranks --copies --committee --criterion --subset --seed --memory --packed --method --landmarks --tolerance
         --allow-unbounded --extremes --no-extremes"
     local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
         $table"
@@ -144,11 +145,11 @@ _farfield() {
     compare:-*)
         _farfield_words "$word" "--target --shift --models --seeds --seed --test-fraction
             --no-certify --report --features --keep --where $table --task --ridge --no-standardize --impute --kernel
-            --param --metric --ranks --committee --criterion --subset --memory --packed --json --quiet --threads --help"
+            --param --metric --ranks --copies --committee --criterion --subset --memory --packed --json --quiet --threads --help"
         ;;
     cv:-*)
         _farfield_words "$word" "--target --folds --seed --models --report --features --keep --where $table --task
-            --ridge --no-standardize --impute --kernel --param --metric --ranks --committee --criterion --subset --memory --packed --json --quiet
+            --ridge --no-standardize --impute --kernel --param --metric --ranks --copies --committee --criterion --subset --memory --packed --json --quiet
             --threads --help"
         ;;
     kernel:-*)

@@ -35,11 +35,16 @@ typedef enum far_metric_kind {
 typedef enum far_ranks {
     FAR_RANKS_NONE = 0,
     FAR_RANKS_ALL = 1,  /* of every number column */
-    FAR_RANKS_AUTO = 2, /* none, of all or in steps, whichever predicts rows held out best: all are
-                           tried, which takes three times as long. none where no folds are made (few
-                           rows, the likelihood as criterion) */
+    FAR_RANKS_AUTO = 2, /* where the network is chosen too, from 200 to 20000 rows: none or steps,
+                           by rows held out and the edge; else none */
     FAR_RANKS_STEPS = 3 /* of every number column, cut in up to 64 steps, an input each */
 } far_ranks;
+
+/* Rows that are the same in inputs and targets as another, while a network is chosen. */
+typedef enum far_copies {
+    FAR_COPIES_KEEP = 0, /* rows like others: such rows will come again */
+    FAR_COPIES_DROP = 1  /* one of each: they will not, and must not vouch for each other */
+} far_copies;
 
 /* How (K + ridge I) alpha = y is solved. */
 typedef enum far_method {
@@ -82,10 +87,11 @@ typedef struct far_fit_opts {
     int64_t landmarks; /* rows that precondition cg, or are all that nystrom keeps; 0 (default):
                           2048 (more from 50000 rows on) and 4096, at most a quarter of the rows */
     double tolerance;  /* cg: of |y - (K + ridge I) alpha| / |y|; default 1e-5 */
-    far_ranks ranks;   /* default FAR_RANKS_NONE */
+    far_ranks ranks;   /* default FAR_RANKS_AUTO */
     int64_t committee; /* 1 (default): one network; N: the mean of the best that were tried, at most
                           N; 0: as many as predict rows held out better together, one of more than
                           20000 rows. Needs FAR_CRITERION_LOO */
+    far_copies copies; /* default FAR_COPIES_KEEP */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);

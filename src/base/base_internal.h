@@ -71,6 +71,22 @@ FAR_SHARED far_status far_progress(far_ctx *ctx, const char *what, int64_t done,
 void far_progress_hold(far_ctx *ctx);
 void far_progress_release(far_ctx *ctx);
 
+enum { FAR_MESSAGE_BYTES = 2048 };
+/* What the context was made with, defaults filled in. */
+far_ctx_opts far_ctx_options(const far_ctx *ctx);
+
+/* ---- crew.c: jobs side by side, each on one thread ---- */
+
+typedef struct far_crew far_crew;
+/* One of several jobs; ctx is its own, of one thread. */
+typedef far_status far_job(far_ctx *ctx, void *data, int64_t index);
+/* As many workers as the context has threads. Objects that jobs make (kernels, systems) borrow a
+ * worker's context and must go before the crew does; memory may be freed with the caller's. */
+far_status far_crew_create(far_ctx *ctx, far_crew **out);
+/* Jobs 0 .. count - 1, at most `most` at a time. Answers for the first that fails. */
+far_status far_crew_run(far_crew *c, int64_t count, int64_t most, far_job *job, void *data);
+void far_crew_destroy(far_crew *c); /* NULL is fine */
+
 /* A growing text. Zero-initialise; append until done; take or free the text. */
 typedef struct far_text {
     far_ctx *ctx;

@@ -26,7 +26,7 @@ typedef struct report {
 
 struct far_ctx {
     far_ctx_opts opts;
-    char message[2048];
+    char message[FAR_MESSAGE_BYTES];
     report last;
     int held; /* depth of far_progress_hold */
     far_ledger *files;
@@ -132,6 +132,11 @@ const char *far_ctx_message(const far_ctx *ctx)
 int far_ctx_threads(const far_ctx *ctx)
 {
     return ctx ? ctx->opts.threads : 1;
+}
+
+far_ctx_opts far_ctx_options(const far_ctx *ctx)
+{
+    return ctx->opts;
 }
 
 /* A second fence behind far_show: whatever text a message was given, a terminal can print it. It

@@ -14,7 +14,8 @@ static void rescale(features *f)
 {
     long double most = 0;
     for (int64_t j = 0; j < f->d; j++) {
-        most = fmaxl(most, fabsl(f->v[j]));
+        long double size = fabsl(f->v[j]);
+        most = size > most ? size : most; /* fmaxl is a call */
     }
     if (most > 0) {
         for (int64_t j = 0; j < f->d; j++) {

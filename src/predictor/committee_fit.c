@@ -1,5 +1,5 @@
 /*
- * Fitting a committee: the networks that far_select found to predict best together, and how good
+ * Fitting a committee: the networks that were found to predict best together, and how good
  * and how sure their mean is.
  *
  * A row left out of every member is left out of their mean, so scores and intervals of the mean are

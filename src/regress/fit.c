@@ -14,6 +14,11 @@
     1e-6 /* relative: the subset of the choice may have met no conflict                            \
           */
 
+enum { LEAST_FOR_RANKS = 200, MOST_FOR_RANKS = 20000, FEW_FOR_METRICS = 1000 };
+#define BEHIND 1.1     /* times the loss without ranks: beyond it nothing mends steps of them; */
+#define FAR_BEHIND 1.3 /* the same where more rows than the subset may */
+#define COST_OF_RANKS 2.5
+
 void far_fit_opts_init(far_fit_opts *opts)
 {
     *opts = (far_fit_opts){.size = sizeof *opts,
@@ -23,6 +28,7 @@ void far_fit_opts_init(far_fit_opts *opts)
                            .metric = FAR_METRIC_AUTO,
                            .extremes = EXTREMES_SMALL,
                            .tolerance = 1e-5,
+                           .ranks = FAR_RANKS_AUTO,
                            .committee = 1};
 }
 
@@ -52,6 +58,9 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
     }
     if (o->ranks < FAR_RANKS_NONE || o->ranks > FAR_RANKS_STEPS) {
         return far_fail(ctx, FAR_ERR_ARG, "ranks are none of those there are");
+    }
+    if (o->copies != FAR_COPIES_KEEP && o->copies != FAR_COPIES_DROP) {
+        return far_fail(ctx, FAR_ERR_ARG, "copies are neither kept nor dropped");
     }
     if (o->committee < 0 || o->committee > FAR_MOST_MEMBERS ||
         (o->committee > 1 && o->criterion != FAR_CRITERION_LOO)) {
@@ -284,13 +293,6 @@ static far_status copy_metric(far_ctx *ctx, const far_metric *given, far_metric 
     return st;
 }
 
-/* What a fit need not choose. All NULL: it chooses. */
-typedef struct given {
-    const far_metric *metric; /* the rest is chosen */
-    const far_pick *choice;   /* nothing is */
-    far_picks *others;        /* where the further members of a committee go */
-} given;
-
 static far_status take_given(far_ctx *ctx, const far_pick *c, far_model *m, double *ridge,
                              far_ridge_kind *kind)
 {
@@ -309,30 +311,32 @@ done:
     return st;
 }
 
-/* Network, ridge and metric, unless they are given. */
-static far_status choose(far_ctx *ctx, const far_fit_opts *o, const given *g, far_model *m,
-                         double *ridge, far_ridge_kind *kind)
+/* A model on its way: its data are there, its network is being chosen. */
+typedef struct attempt {
+    far_model *m;
+    far_fit_opts opts;
+    far_duplicates twins;
+    far_picks others; /* further members of a committee */
+    far_choice *choice;
+    double start;
+} attempt;
+
+static void attempt_clear(far_ctx *ctx, attempt *a)
 {
-    far_status st;
-    far_fit_opts own = *o;
-    double start = far_seconds();
-    own.metric = g->metric ? FAR_METRIC_NONE : o->metric;
-    FAR_TRY(g->choice ? take_given(ctx, g->choice, m, ridge, kind)
-                      : far_select(ctx, &own, m, ridge, kind, g->others));
-    FAR_TRY(g->metric ? copy_metric(ctx, g->metric, &m->metric) : FAR_OK);
-    FAR_TRY(far_model_take_metric(ctx, m));
-    m->info.seconds_choose = far_seconds() - start;
-done:
-    return st;
+    far_choice_close(a->choice);
+    far_picks_clear(ctx, &a->others);
+    far_model_destroy(a->m);
+    *a = (attempt){0};
 }
 
-static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o, const given *g,
-                      far_model *m)
+/* Reads the table. */
+static far_status attempt_begin(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                                attempt *a)
 {
     far_status st;
-    double start = far_seconds(), ridge;
-    far_ridge_kind kind;
-    far_duplicates twins;
+    *a = (attempt){.opts = *o, .start = far_seconds()};
+    FAR_TRY(far_model_new(ctx, &a->m));
+    far_model *m = a->m;
     m->info.param = o->param;
     m->info.kernel = o->kernel;
     m->info.standardize = o->standardize;
@@ -341,27 +345,82 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
         bring_into_range(m, j);
     }
     FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
-                                NULL, &twins));
-    m->info.duplicates = twins.rows;
-    m->info.conflicts = twins.conflicts;
+                                NULL, &a->twins));
+    m->info.duplicates = a->twins.rows;
+    m->info.conflicts = a->twins.conflicts;
     m->info.method = method_for(ctx, o, m->info.rows);
     m->info.trained_rows = m->info.rows;
     m->info.converged = 1;
-    FAR_TRY(choose(ctx, o, g, m, &ridge, &kind));
+done:
+    return st;
+}
+
+/* Solves for the network, metric and ridge that the model has. */
+static far_status attempt_finish(far_ctx *ctx, attempt *a, double ridge, far_ridge_kind kind)
+{
+    far_status st;
+    far_model *m = a->m;
+    const far_fit_opts *o = &a->opts;
+    far_duplicates *twins = &a->twins;
+    FAR_TRY(far_model_take_metric(ctx, m));
+    m->info.seconds_choose = far_seconds() - a->start;
     if (m->metric.kind != FAR_METRIC_NONE) { /* it may map different inputs to the same point */
         FAR_TRY(far_duplicates_find(ctx, m->facts.points, m->info.rows, m->info.inputs, m->y,
-                                    m->info.outputs, NULL, &twins));
+                                    m->info.outputs, NULL, twins));
     }
-    if (twins.conflicts > 0 && isnan(o->ridge)) {
+    if (twins->conflicts > 0 && isnan(o->ridge)) {
         ridge = fmax(ridge, LEAST_WITH_CONFLICTS);
     }
-    if (twins.conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
-        FAR_TRY(fail_duplicates(ctx, m, &twins));
+    if (twins->conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
+        FAR_TRY(fail_duplicates(ctx, m, twins));
     }
-    FAR_TRY(m->info.method == FAR_METHOD_EXACT ? factor_and_solve(ctx, o, ridge, kind, &twins, m)
+    FAR_TRY(m->info.method == FAR_METHOD_EXACT ? factor_and_solve(ctx, o, ridge, kind, twins, m)
                                                : far_fit_iterative(ctx, o, ridge, kind, m));
     m->info.noise_free = isnan(o->ridge) && m->info.ridge_relative <= NOISE_FREE;
-    m->info.seconds_total = far_seconds() - start;
+    m->info.seconds_total = far_seconds() - a->start;
+done:
+    return st;
+}
+
+/* With what was chosen. */
+static far_status attempt_take(far_ctx *ctx, attempt *a)
+{
+    double ridge;
+    far_ridge_kind kind;
+    far_status st = far_choice_take(a->choice, &ridge, &kind);
+    far_choice_close(a->choice); /* the memory of its subset */
+    a->choice = NULL;
+    return st == FAR_OK ? attempt_finish(ctx, a, ridge, kind) : st;
+}
+
+static far_status attempt_choose(far_ctx *ctx, attempt *a, far_picks *others)
+{
+    far_status st;
+    FAR_TRY(far_choice_open(ctx, &a->opts, a->m, others, NULL, &a->choice));
+    FAR_TRY(far_choice_judge(a->choice));
+    FAR_TRY(attempt_take(ctx, a));
+done:
+    return st;
+}
+
+static void hand_over(attempt *a, far_model **out)
+{
+    *out = a->m;
+    a->m = NULL;
+}
+
+/* One network, behind that metric if there is one. */
+static far_status choose_behind(far_ctx *ctx, attempt *a, const far_metric *metric)
+{
+    far_status st;
+    double ridge;
+    far_ridge_kind kind;
+    a->opts.metric = metric ? FAR_METRIC_NONE : a->opts.metric;
+    FAR_TRY(far_choice_open(ctx, &a->opts, a->m, NULL, NULL, &a->choice));
+    FAR_TRY(far_choice_judge(a->choice));
+    FAR_TRY(far_choice_take(a->choice, &ridge, &kind));
+    FAR_TRY(metric ? copy_metric(ctx, metric, &a->m->metric) : FAR_OK);
+    FAR_TRY(attempt_finish(ctx, a, ridge, kind));
 done:
     return st;
 }
@@ -372,55 +431,124 @@ far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opt
     return far_model_fit_behind(ctx, frame, opts, NULL, out);
 }
 
-static far_status fit_one(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
-                          const given *g, far_model **out)
-{
-    far_status st;
-    far_model *m = NULL;
-    FAR_TRY(far_model_new(ctx, &m));
-    FAR_TRY(fit(ctx, frame, opts, g, m));
-done:
-    FAR_HAND_OVER(m, out, far_model_destroy);
-    return st;
-}
-
 far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
                                 const far_metric *metric, far_model **out)
 {
+    attempt a = {0};
+    far_status st;
     if (!out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    far_status st = check_opts(ctx, frame, opts);
-    return st == FAR_OK ? fit_one(ctx, frame, opts, &(given){.metric = metric}, out) : st;
+    FAR_TRY(check_opts(ctx, frame, opts));
+    FAR_TRY(attempt_begin(ctx, frame, opts, &a));
+    FAR_TRY(choose_behind(ctx, &a, metric));
+    hand_over(&a, out);
+done:
+    attempt_clear(ctx, &a);
+    return st;
 }
 
-static void destroy_models(far_ctx *ctx, far_model **models, int64_t count)
+/* A further member: nothing is to be chosen. */
+static far_status fit_member(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                             const far_pick *pick, far_model **out)
 {
-    for (int64_t i = 0; models && i < count; i++) {
-        far_model_destroy(models[i]);
-    }
-    far_free(ctx, models);
+    attempt a = {0};
+    far_status st;
+    double ridge;
+    far_ridge_kind kind;
+    FAR_TRY(attempt_begin(ctx, frame, o, &a));
+    FAR_TRY(take_given(ctx, pick, a.m, &ridge, &kind));
+    FAR_TRY(attempt_finish(ctx, &a, ridge, kind));
+    hand_over(&a, out);
+done:
+    attempt_clear(ctx, &a);
+    return st;
 }
 
-/* All members, with ranks or without; judge: by rows held out too. */
-static far_status fit_members(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                              far_ranks ranks, bool judge, far_model ***out, int64_t *count)
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+/* Auto tries them where the network is chosen too, and where rows are enough to tell and not so
+ * many that a hundred times the inputs are a burden. */
+static bool tries_ranks(const far_fit_opts *o, int64_t rows)
+{
+    return o->ranks == FAR_RANKS_AUTO && far_chooses_network(o) &&
+           o->criterion == FAR_CRITERION_LOO && rows >= LEAST_FOR_RANKS && rows <= MOST_FOR_RANKS;
+}
+
+/* With steps of ranks, beside what has none; nothing is opened where there are no numbers. */
+static far_status open_rival(far_ctx *ctx, const far_frame *frame, const attempt *none,
+                             attempt *steps)
 {
     far_status st;
-    far_picks others = {.judge = judge};
-    far_fit_opts own = *o;
-    own.ranks = ranks;
-    *count = 0;
-    FAR_TRY(far_alloc(ctx, FAR_MOST_MEMBERS, out));
-    FAR_TRY(fit_one(ctx, frame, &own, &(given){.others = &others}, &(*out)[0]));
-    *count = 1;
-    for (int64_t i = 0; i < others.count; i++) {
-        FAR_TRY(fit_one(ctx, frame, &own, &(given){.choice = &others.items[i]}, &(*out)[i + 1]));
-        *count = i + 2;
+    far_fit_opts own = none->opts;
+    own.ranks = FAR_RANKS_STEPS;
+    if (none->m->info.rows >= FEW_FOR_METRICS && own.metric == FAR_METRIC_AUTO) {
+        own.metric = FAR_METRIC_NONE; /* of hundreds of inputs: too dear for what it gains */
+    }
+    FAR_TRY(attempt_begin(ctx, frame, &own, steps));
+    steps->others.judge = true;
+    if (steps->m->info.inputs > none->m->info.inputs) {
+        FAR_TRY(far_choice_open(ctx, &steps->opts, steps->m, &steps->others, none->choice,
+                                &steps->choice));
     }
 done:
-    far_picks_clear(ctx, &others);
+    return st;
+}
+
+/* Networks without a metric may settle it; else rows held out do. */
+static far_status choose_ranks(far_ctx *ctx, const far_frame *frame, attempt *none, attempt *steps,
+                               bool *taken)
+{
+    far_status st;
+    none->others.judge = true;
+    FAR_TRY(far_choice_open(ctx, &none->opts, none->m, &none->others, NULL, &none->choice));
+    FAR_TRY(open_rival(ctx, frame, none, steps));
+    double ratio =
+        steps->choice ? far_choice_loss(steps->choice) / far_choice_loss(none->choice) : INFINITY;
+    bool hopeless = !(ratio <= (none->m->info.rows > none->opts.subset ? FAR_BEHIND : BEHIND));
+    FAR_TRY(far_choice_judge(none->choice));
+    FAR_TRY(hopeless ? FAR_OK : far_choice_judge(steps->choice));
+    *taken = !hopeless && far_choice_beats(steps->choice, none->choice);
+done:
+    return st;
+}
+
+/* tries[0]: without ranks or as they are asked for, its data read; tries[1]: room for a rival. */
+static far_status fit_first(far_ctx *ctx, const far_frame *frame, bool ranks, attempt tries[2],
+                            attempt **winner)
+{
+    far_status st;
+    bool taken = false;
+    *winner = &tries[0];
+    if (!ranks) {
+        return attempt_choose(ctx, &tries[0], &tries[0].others);
+    }
+    FAR_TRY(choose_ranks(ctx, frame, &tries[0], &tries[1], &taken));
+    *winner = &tries[taken];
+    attempt_clear(ctx, &tries[!taken]);
+    FAR_TRY(attempt_take(ctx, *winner));
+done:
+    return st;
+}
+
+static far_status fit_members(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                              far_model **made, int64_t *size)
+{
+    far_status st;
+    attempt tries[2] = {{0}}, *first;
+    FAR_TRY(attempt_begin(ctx, frame, opts, &tries[0]));
+    bool ranks = tries_ranks(opts, tries[0].m->info.rows);
+    tries[0].opts.ranks = opts->ranks == FAR_RANKS_AUTO ? FAR_RANKS_NONE : opts->ranks;
+    FAR_TRY(fit_first(ctx, frame, ranks, tries, &first));
+    hand_over(first, &made[(*size)++]);
+    for (int64_t i = 0; i < first->others.count; i++) {
+        FAR_TRY(fit_member(ctx, frame, &first->opts, &first->others.items[i], &made[*size]));
+        ++*size;
+    }
+done:
+    attempt_clear(ctx, &tries[0]);
+    attempt_clear(ctx, &tries[1]);
     return st;
 }
 
@@ -428,28 +556,21 @@ far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_op
                           far_model ***out, int64_t *count)
 {
     far_status st;
-    static const far_ranks kinds[] = {FAR_RANKS_NONE, FAR_RANKS_ALL, FAR_RANKS_STEPS};
-    enum { KINDS = sizeof kinds / sizeof kinds[0] };
-    far_model **made[KINDS] = {NULL};
-    int64_t counts[KINDS] = {0}, best = 0;
+    far_model **made = NULL;
+    int64_t size = 0;
     *out = NULL;
     *count = 0;
     FAR_TRY(check_opts(ctx, frame, opts));
-    if (opts->ranks != FAR_RANKS_AUTO) {
-        FAR_TRY(fit_members(ctx, frame, opts, opts->ranks, false, &made[0], &counts[0]));
-    } else {
-        for (int k = 0; k < KINDS; k++) {
-            FAR_TRY(fit_members(ctx, frame, opts, kinds[k], true, &made[k], &counts[k]));
-            best = made[k][0]->fold_loss < made[best][0]->fold_loss ? k : best;
-        }
-    }
-    *out = made[best];
-    *count = counts[best];
-    made[best] = NULL;
+    FAR_TRY(far_alloc(ctx, FAR_MOST_MEMBERS, &made));
+    FAR_TRY(fit_members(ctx, frame, opts, made, &size));
+    *out = made;
+    *count = size;
+    made = NULL;
 done:
-    for (int k = 0; k < KINDS; k++) {
-        destroy_models(ctx, made[k], counts[k]);
+    for (int64_t i = 0; made && i < size; i++) {
+        far_model_destroy(made[i]);
     }
+    far_free(ctx, made);
     return st;
 }
 
@@ -472,9 +593,8 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
     if (st == FAR_OK && method != FAR_METHOD_EXACT) {
         *out = far_iterative_estimate(ctx, opts, method, rows);
     }
-    if (st == FAR_OK) {
-        st = far_select_seconds(ctx, opts, method, rows, &choosing);
-    }
+    choosing = far_select_seconds(ctx, opts, method, rows);
+    choosing *= tries_ranks(opts, rows) ? COST_OF_RANKS : 1;
     if (st == FAR_OK) { /* members are fitted one after the other */
         out->seconds =
             choosing + out->seconds * (double)(opts->committee > 1 ? opts->committee : 1);

@@ -15,7 +15,7 @@ typedef struct far_model {
     char *arch; /* canonical */
     far_columns *columns;
     double *x, *y;          /* n x d, n x p, standardised */
-    far_metric metric;      /* far_select's choice; its map belongs to the model */
+    far_metric metric;      /* what was chosen; its map belongs to the model */
     far_metric_facts facts; /* what follows from it */
     double fold_loss; /* of what was chosen, of rows held out; INFINITY: there were no folds */
     double optimism;  /* behind it: leave-one-out squared errors are too small by that factor */
@@ -164,15 +164,30 @@ typedef struct far_picks {
     bool judge; /* rows held out are to judge what is chosen: far_model.fold_loss */
 } far_picks;
 void far_picks_clear(far_ctx *ctx, far_picks *c);
-/* Chooses m->arch and m->kernel (unless arch is given), the relative ridge (unless given) and
- * m->metric (as opts ask for), on a subset of m->x, m->y; fills m->candidates. others: the further
- * members of a committee, where opts ask for one (clear them also on failure); NULL: one network,
- * whatever they ask for. */
-far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
-                      far_ridge_kind *ridge_kind, far_picks *others);
-/* About how long that takes for n rows. */
-far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n,
-                              double *seconds);
+/* A choice in stages, so that two of them can be compared before either is finished: of m->arch and
+ * m->kernel (unless arch is given), the relative ridge (unless given) and m->metric (as opts ask
+ * for), on a subset of m->x, m->y. others: the further members of a committee, where opts ask for
+ * one (clear them also on failure); NULL: one network, whatever they ask for. */
+typedef struct far_choice far_choice;
+/* Networks without a metric. rival: with other inputs, which it is to beat, and whose rows at the
+ * edge it shares; may be NULL. */
+far_status far_choice_open(far_ctx *ctx, const far_fit_opts *opts, far_model *m, far_picks *others,
+                           const far_choice *rival, far_choice **out);
+/* What the best of them loses; INFINITY: nothing was to be chosen, or all are far behind the
+ * rival. */
+double far_choice_loss(const far_choice *c);
+/* Rows held out judge: metrics, the contest, the committee; sets m->fold_loss. */
+far_status far_choice_judge(far_choice *c);
+/* Whether c predicts rows held out better than other by more than chance, and the edge no worse by
+ * more than chance. Both judged, on the same rows of the same table. */
+bool far_choice_beats(const far_choice *c, const far_choice *other);
+/* m becomes what was chosen; fills m->candidates and others. */
+far_status far_choice_take(far_choice *c, double *ridge, far_ridge_kind *ridge_kind);
+void far_choice_close(far_choice *c); /* NULL is fine */
+/* Whether the network is to be chosen. */
+bool far_chooses_network(const far_fit_opts *o);
+/* About how long all that takes for n rows. */
+double far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n);
 
 /* ---- filter.c: training stopped at a finite time ---- */
 

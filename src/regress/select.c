@@ -12,55 +12,56 @@
  * structure can be learnt.
  */
 #include "select.h"
+#include "../solve/blas.h"
 
 #include <math.h>
-#include <nlopt.h>
 #include <string.h>
 
-enum { SCREEN_ROWS = 500, MIDDLE_ROWS = 1000, FINALISTS = 3, CONTESTED = 4 };
-enum { REFINE_EVALS = 20, LAST_EVALS = 6, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
-enum { EDGE_LEAST_ROWS = 50, LEAST_ROWS = 8, LEAST_ROWS_OF_AUTO = 40 };
+enum { REFINE_EVALS = 10, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
+enum { LEAST_ROWS = 8, LEAST_ROWS_OF_AUTO = 40, SCREEN_ROWS = 500 };
 enum { PLAIN_MEMBERS = 5, MOST_OF_AUTO = 5, MOST_ROWS_OF_COMMITTEE = 20000 };
-#define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
+enum { MOST_TRIALS = FAR_PLAIN_TRIALS + FAR_METRIC_TRIALS, PLAIN_CONTESTANTS = 3 };
 #define TIED_RIDGES 0.5
-#define METRIC_MARGIN 1.0 /* standard errors of the gain on held-out rows */
 #define EDGE_MARGIN 2.0   /* standard errors of the gain at the edge */
+#define METRIC_MARGIN 1.0 /* standard errors of the gain on held-out rows */
 #define LARGEST_STEP 30.0 /* beyond the best ridge no larger one is looked for */
-#define LEAST_RIDGE 1e-10
 #define MOST_RIDGE 10.0
-#define LEAST_BIAS 0.01
-#define MOST_BIAS 3.0
+#define FIRST_RIDGE 1e-2
 #define MOST_WITHOUT_FACTOR 10000 /* rows, where all rows are too many for a factor */
 #define LARGER_SUBSET 4           /* the last word takes n / 4 rows: some 20% of the fit's time; */
 #define LATER_ROWS 6000           /* or so many, where n is less than four times that */
+#define MATRICES_OF_A_JOB 3
 
-static const double SCREEN_BIASES[] = {0.1, 0.4, 1.0};
-static const double EDGE_BIASES[] = {0.1, 0.2, 0.4, 0.7, 1.0};
-static const double EDGE_RIDGES[] = {1.0, 3.0}; /* times the structure's own */
-static const double SCREEN_RIDGES[] = {1e-8, 1e-5, 1e-3, 1e-2, 1e-1};
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+/* ---- tasks side by side -------------------------------------------------------------------- */
 
-/* %B stands for the bias. */
-static const char *const STRUCTURES[] = {
-    "dense(%B) ln relu dense(%B)",
-    "dense(%B) ln relu dense(%B) relu dense(%B)",
-    "dense(%B) relu dense(%B) ln relu dense(%B)",
-    "[dense(%B) ln relu]x2 dense(%B)",
-    "dense(%B) ln relu [dense(%B) relu]x2 dense(%B)",
-    "[dense(%B) relu]x2 dense(%B) ln relu dense(%B)",
-    "[dense(%B) ln relu]x3 dense(%B)",
-    "[dense(%B) relu]x3 dense(%B) ln relu dense(%B)",
-    "dense(%B) relu ln dense(%B) relu dense(%B)",
-    "dense(%B) ln abs dense(%B) relu dense(%B)",
-    "dense(%B) ln gelu dense(%B) gelu dense(%B)",
-    "dense(%B) ln erf dense(%B) erf dense(%B)",
-    "dense(%B) relu dense(%B)",
-    "dense(%B) relu dense(%B) relu dense(%B)",
-    "dense(%B)",
-};
+typedef struct task {
+    const far_search *s;
+    far_search_job *job;
+    void *data;
+} task;
 
-enum { MOST_TRIALS = sizeof STRUCTURES / sizeof STRUCTURES[0] + FAR_METRIC_TRIALS };
-enum { PLAIN_CONTESTANTS = 3 };
+static far_status run_task(far_ctx *ctx, void *data, int64_t index)
+{
+    const task *t = data;
+    far_search own = *t->s;
+    own.ctx = ctx;
+    return t->job(&own, t->data, index);
+}
+
+far_status far_search_run(far_search *s, int64_t count, int64_t rows, far_search_job *job,
+                          void *data)
+{
+    task t = {s, job, data};
+    double each = MATRICES_OF_A_JOB * sizeof(double) * (double)rows * (double)rows;
+    double most = each > 0 ? s->memory / each : (double)count;
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(s->ctx));
+    far_status st =
+        far_crew_run(s->crew, count, most < 1 ? 1 : (int64_t)fmin(most, 1e6), run_task, &t);
+    far_blas_leave(scope);
+    return st;
+}
+
+/* ---- what is tried ------------------------------------------------------------------------- */
 
 double far_score_loss(const far_search *s, far_score v)
 {
@@ -70,7 +71,7 @@ double far_score_loss(const far_search *s, far_score v)
                                                           : v.loo;
 }
 
-static bool chooses_network(const far_fit_opts *o)
+bool far_chooses_network(const far_fit_opts *o)
 {
     return !o->arch || strcmp(o->arch, "auto") == 0;
 }
@@ -78,7 +79,7 @@ static bool chooses_network(const far_fit_opts *o)
 /* One that was asked for, or that may be chosen with the network. */
 static bool wants_metric(const far_fit_opts *o)
 {
-    bool judged = o->criterion == FAR_CRITERION_LOO && chooses_network(o);
+    bool judged = o->criterion == FAR_CRITERION_LOO && far_chooses_network(o);
     return o->metric == FAR_METRIC_AUTO ? judged : o->metric != FAR_METRIC_NONE;
 }
 
@@ -107,7 +108,8 @@ void far_picks_clear(far_ctx *ctx, far_picks *c)
 
 /* ---- architectures ------------------------------------------------------------------------- */
 
-static far_status make_kernel(far_search *s, const char *structure, double bias, far_kernel **out)
+far_status far_structure_kernel(const far_search *s, const char *structure, double bias,
+                                far_kernel **out)
 {
     far_text t = {.ctx = s->ctx};
     far_kernel_opts o;
@@ -131,7 +133,8 @@ static far_status make_kernel(far_search *s, const char *structure, double bias,
 
 far_status far_trial_kernel(far_search *s, const far_trial *t, double bias, far_kernel **out)
 {
-    return make_kernel(s, t->structure ? t->structure : far_kernel_text(t->kernel), bias, out);
+    return far_structure_kernel(s, t->structure ? t->structure : far_kernel_text(t->kernel), bias,
+                                out);
 }
 
 far_status far_trial_bounded(far_search *s, far_trial *t)
@@ -140,154 +143,6 @@ far_status far_trial_bounded(far_search *s, far_trial *t)
     far_status st = far_kernel_supremum(s->ctx, t->kernel, s->model->info.inputs, &sup);
     t->bounded = st == FAR_OK && sup.bounded;
     return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */
-}
-
-static far_status replace_kernel(far_search *s, far_trial *t, double bias)
-{
-    far_kernel *k;
-    far_status st = make_kernel(s, t->structure, bias, &k);
-    if (st == FAR_OK) {
-        far_kernel_destroy(t->kernel);
-        t->kernel = k;
-        t->bias = bias;
-    }
-    return st;
-}
-
-/* ---- the coarse grid ----------------------------------------------------------------------- */
-
-static far_status screen_ridges(far_search *s, const far_kernel *k, double bias, int64_t rows,
-                                far_trial *best)
-{
-    bool fixed = !isnan(s->fixed_ridge);
-    const double *ridges = fixed ? &s->fixed_ridge : SCREEN_RIDGES;
-    int64_t count = fixed ? 1 : COUNT(SCREEN_RIDGES);
-    far_score scores[COUNT(SCREEN_RIDGES)];
-    far_status st = far_score_ridges(s, k, ridges, count, rows, scores);
-    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        if (far_score_loss(s, scores[i]) < far_score_loss(s, best->score)) {
-            best->score = scores[i];
-            best->ridge = ridges[i];
-            best->bias = bias;
-        }
-    }
-    return st;
-}
-
-static int64_t screen_rows(const far_search *s)
-{
-    return s->rows < SCREEN_ROWS ? s->rows : SCREEN_ROWS;
-}
-
-static far_status screen(far_search *s, const char *structure, far_trial *out)
-{
-    far_status st = FAR_OK;
-    *out =
-        (far_trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = far_score_worst()};
-    out->ridge = isnan(s->fixed_ridge) ? SCREEN_RIDGES[3] : s->fixed_ridge;
-    for (int64_t i = 0; st == FAR_OK && i < COUNT(SCREEN_BIASES); i++) {
-        far_kernel *k = NULL;
-        st = make_kernel(s, structure, SCREEN_BIASES[i], &k);
-        if (st == FAR_OK) {
-            st = screen_ridges(s, k, SCREEN_BIASES[i], screen_rows(s), out);
-        }
-        far_kernel_destroy(k);
-    }
-    if (st == FAR_OK) {
-        st = replace_kernel(s, out, out->bias);
-    }
-    return st == FAR_OK ? far_trial_bounded(s, out) : st;
-}
-
-/* ---- the continuous far_search -----------------------------------------------------------------
- */
-
-typedef struct refinement {
-    far_search *s;
-    far_trial *best;
-    nlopt_opt nlopt;
-    int64_t rows;
-} refinement;
-
-/* x is log ridge, log bias; either may be missing. */
-static double objective(unsigned count, const double *x, double *gradient, void *data)
-{
-    refinement *r = data;
-    far_search *s = r->s;
-    bool free_ridge = isnan(s->fixed_ridge);
-    double ridge = free_ridge ? exp(x[0]) : s->fixed_ridge;
-    bool free_bias = count == (free_ridge ? 2u : 1u);
-    far_kernel *k = NULL;
-    far_score v = far_score_worst();
-    (void)gradient;
-    if (s->status == FAR_OK && free_bias) {
-        s->status = make_kernel(s, r->best->structure, exp(x[count - 1]), &k);
-    }
-    if (s->status == FAR_OK) {
-        s->status = far_score_evaluate(s, k ? k : r->best->kernel, ridge, r->rows, &v);
-    }
-    if (s->status == FAR_OK && far_score_loss(s, v) < far_score_loss(s, r->best->score)) {
-        r->best->score = v;
-        r->best->ridge = ridge;
-        if (k) {
-            far_kernel_destroy(r->best->kernel);
-            r->best->kernel = k;
-            r->best->bias = exp(x[count - 1]);
-            k = NULL;
-        }
-    }
-    far_kernel_destroy(k);
-    if (s->status != FAR_OK) {
-        nlopt_force_stop(r->nlopt);
-    }
-    double value = far_score_loss(s, v);
-    return isfinite(value) ? value : 1e30;
-}
-
-static far_status run_nlopt(refinement *r, unsigned count, double *x, const double *low,
-                            const double *high, int evals)
-{
-    bool last = count == 2 && evals <= LAST_EVALS; /* fewer rows have refined it already */
-    double step[2] = {last ? 0.7 : 1.5, last ? 0.3 : 0.7}, least;
-    r->nlopt = nlopt_create(NLOPT_LN_SBPLX, count);
-    if (!r->nlopt) {
-        return far_fail(r->s->ctx, FAR_ERR_MEMORY, "out of memory choosing the ridge");
-    }
-    nlopt_set_min_objective(r->nlopt, objective, r);
-    nlopt_set_lower_bounds(r->nlopt, low);
-    nlopt_set_upper_bounds(r->nlopt, high);
-    nlopt_set_initial_step(r->nlopt, step);
-    nlopt_set_maxeval(r->nlopt, evals);
-    nlopt_set_xtol_abs1(r->nlopt, 0.05);
-    nlopt_optimize(r->nlopt, x, &least); /* the best point is kept by the objective */
-    nlopt_destroy(r->nlopt);
-    return r->s->status;
-}
-
-static double clamp(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Improves a trial on the first rows of the subset. */
-static far_status refine(far_search *s, far_trial *t, int64_t rows, bool free_bias, int evals)
-{
-    bool free_ridge = isnan(s->fixed_ridge);
-    double x[2], low[2], high[2];
-    unsigned count = 0;
-    refinement r = {.s = s, .best = t, .rows = rows};
-    if (free_ridge) {
-        x[count] = log(clamp(t->ridge, LEAST_RIDGE, MOST_RIDGE));
-        low[count] = log(LEAST_RIDGE);
-        high[count++] = log(MOST_RIDGE);
-    }
-    if (free_bias) {
-        x[count] = log(t->bias);
-        low[count] = log(LEAST_BIAS);
-        high[count++] = log(MOST_BIAS);
-    }
-    far_status st = far_score_evaluate(s, t->kernel, t->ridge, rows, &t->score);
-    return st != FAR_OK || count == 0 ? st : run_nlopt(&r, count, x, low, high, evals);
 }
 
 /* ---- the subset ---------------------------------------------------------------------------- */
@@ -304,10 +159,12 @@ static far_status whole_rows(far_ctx *ctx, const far_model *m, double **out)
     return st;
 }
 
-/* Different rows in random order: a copy of a row must not vouch for it. Rows with the same inputs
- * and different targets stay: they tell how much noise there is. */
-static far_status distinct_rows(far_ctx *ctx, const far_model *m, uint64_t seed, int64_t **index,
-                                int64_t *count)
+/* Rows in random order. Copies of rows count, as they do in any cross-validation: if such rows come
+ * again, what predicts them is worth having. Where they do not (`copies` drop), a copy must not
+ * vouch for its original; rows with the same inputs and different targets stay: they tell how much
+ * noise there is. */
+static far_status order_rows(far_ctx *ctx, const far_fit_opts *o, const far_model *m,
+                             int64_t **index, int64_t *count)
 {
     far_status st;
     double *rows = NULL;
@@ -320,11 +177,11 @@ static far_status distinct_rows(far_ctx *ctx, const far_model *m, uint64_t seed,
     FAR_TRY(far_duplicates_find(ctx, rows, m->info.rows, m->info.inputs + m->info.outputs, m->y,
                                 m->info.outputs, original, &copies));
     for (int64_t i = 0; i < m->info.rows; i++) {
-        if (original[i] == i) {
+        if (original[i] == i || o->copies == FAR_COPIES_KEEP) {
             (*index)[(*count)++] = i;
         }
     }
-    far_random_shuffle(seed, *index, *count);
+    far_random_shuffle(o->seed, *index, *count);
 done:
     far_free(ctx, rows);
     far_free(ctx, original);
@@ -349,9 +206,9 @@ static far_status take_subset(far_search *s)
 {
     far_status st;
     const far_model *m = s->model;
-    int64_t *index = NULL, distinct, d = m->info.inputs, p = m->info.outputs;
-    FAR_TRY(distinct_rows(s->ctx, m, s->opts->seed, &index, &distinct));
-    int64_t take = largest_subset(s) < distinct ? largest_subset(s) : distinct;
+    int64_t *index = NULL, count, d = m->info.inputs, p = m->info.outputs;
+    FAR_TRY(order_rows(s->ctx, s->opts, m, &index, &count));
+    int64_t take = far_least(largest_subset(s), count);
     FAR_TRY(far_alloc(s->ctx, take * d, &s->x));
     FAR_TRY(far_alloc(s->ctx, take * p, &s->y));
     for (int64_t i = 0; i < take; i++) {
@@ -369,49 +226,33 @@ done:
 
 #define SCORE_COST 2.5 /* factor, inverse and solution, in factors */
 
-static far_status add_seconds(far_ctx *ctx, int64_t rows, int64_t evals, double *seconds)
+double far_scores_seconds(far_ctx *ctx, int64_t rows, int64_t evals)
 {
     far_solve_opts o;
     far_estimate e;
     far_solve_opts_init(&o);
     o.extremes = 0;
-    far_status st = far_solve_estimate(ctx, rows > 0 ? rows : 1, &o, &e);
-    if (st == FAR_OK) {
-        *seconds += SCORE_COST * (double)evals * e.seconds;
-    }
-    return st;
+    bool known = far_solve_estimate(ctx, rows > 0 ? rows : 1, &o, &e) == FAR_OK;
+    return known ? SCORE_COST * (double)evals * e.seconds : 0;
 }
 
-far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n,
-                              double *seconds)
+double far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n)
 {
-    far_status st = FAR_OK;
-    bool any = chooses_network(o), free_ridge = isnan(o->ridge);
-    int64_t ridges = free_ridge ? COUNT(SCREEN_RIDGES) : 1, subset = far_least(n, o->subset);
-    *seconds = 0;
-    if (any) {
-        int64_t screened = COUNT(STRUCTURES) * COUNT(SCREEN_BIASES) * ridges;
-        int64_t edges = COUNT(STRUCTURES) + CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
-        int64_t whole = COUNT(STRUCTURES) + 2 * LAST_EVALS + edges / 2;
-        FAR_TRY(add_seconds(ctx, far_least(subset, SCREEN_ROWS), screened, seconds));
-        FAR_TRY(add_seconds(ctx, far_least(subset, MIDDLE_ROWS), (FINALISTS + 1) * REFINE_EVALS,
-                            seconds));
-        FAR_TRY(add_seconds(ctx, subset, whole, seconds));
-    } else if (free_ridge) {
-        FAR_TRY(add_seconds(ctx, subset, REFINE_EVALS / 2, seconds));
-    }
+    bool any = far_chooses_network(o), free_ridge = isnan(o->ridge);
+    int64_t subset = far_least(n, o->subset), larger = larger_subset(method, n);
+    double seconds = any          ? far_plain_seconds(ctx, subset, free_ridge)
+                     : free_ridge ? far_scores_seconds(ctx, subset, REFINE_EVALS)
+                                  : 0;
     if (wants_metric(o)) {
         double rows, evals = far_metric_evaluations(o, subset, &rows);
-        FAR_TRY(add_seconds(ctx, (int64_t)rows, (int64_t)evals, seconds));
+        seconds += far_scores_seconds(ctx, (int64_t)rows, (int64_t)evals);
     }
-    if (free_ridge && larger_subset(method, n) > subset) {
-        int64_t larger = larger_subset(method, n);
-        int64_t evals = o->criterion == FAR_CRITERION_LOO ? far_contest_evaluations()
-                                                          : RIDGE_EVALS + RIDGE_STEPS + 1;
-        FAR_TRY(add_seconds(ctx, larger, evals, seconds));
+    if (free_ridge && larger > subset) {
+        bool loo = o->criterion == FAR_CRITERION_LOO;
+        int64_t evals = loo ? far_contest_evaluations() : RIDGE_EVALS + RIDGE_STEPS + 1;
+        seconds += far_scores_seconds(ctx, larger, evals);
     }
-done:
-    return st;
+    return seconds;
 }
 
 /* ---- the choice ---------------------------------------------------------------------------- */
@@ -440,6 +281,9 @@ static far_status keep_candidates(far_search *s, const far_trial *trials, int64_
     far_status st = far_alloc(s->ctx, count, &m->candidates);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         const far_trial *t = &trials[i];
+        if (t->dropped) {
+            continue;
+        }
         const char *text = far_kernel_text(t->kernel);
         bool mapped = t->recipe.rounds > 0;
         double fold = t->fold ? known(t->fold_loss) : NAN;
@@ -472,188 +316,6 @@ static far_status keep_candidates(far_search *s, const far_trial *trials, int64_
     return st;
 }
 
-/* The best of those that are eligible, or of the others; -1: there is none. */
-static int64_t best_trial(const far_search *s, const far_trial *trials, int64_t count, bool wanted,
-                          const bool *taken)
-{
-    int64_t best = -1;
-    for (int64_t i = 0; i < count; i++) {
-        bool counts = far_trial_eligible(s, &trials[i]) == wanted && !(taken && taken[i]);
-        if (counts && (best < 0 || far_score_loss(s, trials[i].score) <
-                                       far_score_loss(s, trials[best].score))) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* The best structures and the best that is not eligible get the continuous search on some of the
- * rows. */
-static far_status refine_finalists(far_search *s, far_trial *trials, int64_t count)
-{
-    far_status st = FAR_OK;
-    bool finalist[COUNT(STRUCTURES)] = {false};
-    for (int i = 0; i <= FINALISTS; i++) {
-        int64_t t = best_trial(s, trials, count, i < FINALISTS, finalist);
-        if (t >= 0) {
-            finalist[t] = true;
-        }
-    }
-    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        if (finalist[i]) {
-            st = refine(s, &trials[i], far_least(s->rows, MIDDLE_ROWS), true, REFINE_EVALS);
-        }
-    }
-    return st;
-}
-
-/* Every structure on the whole subset, so that the table compares like with like; the best two are
- * refined there once more. */
-static far_status refine_best(far_search *s, far_trial *trials, int64_t count)
-{
-    far_status st = FAR_OK;
-    bool taken[COUNT(STRUCTURES)] = {false};
-    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        st = far_score_evaluate(s, trials[i].kernel, trials[i].ridge, s->rows, &trials[i].score);
-    }
-    for (int i = 0; st == FAR_OK && s->rows > MIDDLE_ROWS && i < 2; i++) {
-        int64_t t = best_trial(s, trials, count, true, taken);
-        if (t >= 0) {
-            taken[t] = true;
-            st = refine(s, &trials[t], s->rows, true, LAST_EVALS);
-        }
-    }
-    return st;
-}
-
-/* ---- the edge ------------------------------------------------------------------------------ */
-
-static far_status look_at_edge(far_search *s, far_trial *t)
-{
-    far_status st;
-    if (!t->edge) {
-        FAR_TRY(far_alloc(s->ctx, s->edge.outer, &t->edge));
-    }
-    FAR_TRY(far_edge_evaluate(s, t->kernel, t->ridge, t->edge, &t->score));
-done:
-    return st;
-}
-
-/* Takes over what other is; other is left with what can be destroyed. */
-static void swap_trials(far_trial *t, far_trial *other)
-{
-    far_trial own = *t;
-    *t = *other;
-    *other = own;
-}
-
-/* Tries another bias and ridge of a structure; it becomes the challenger if it ties with the best
- * and does better at the edge than the challenger there is. */
-static far_status contend(far_search *s, const far_trial *t, double bias, double ridge,
-                          double limit, far_trial *challenger)
-{
-    far_status st;
-    far_trial other = *t;
-    other.kernel = NULL;
-    other.edge = NULL;
-    other.bias = bias;
-    other.ridge = ridge;
-    FAR_TRY(make_kernel(s, t->structure, bias, &other.kernel));
-    FAR_TRY(look_at_edge(s, &other)); /* half as dear as leave-one-out */
-    double edge = other.score.edge, edge_loss = other.score.edge_loss;
-    if (edge_loss < challenger->score.edge_loss) {
-        FAR_TRY(far_score_evaluate(s, other.kernel, ridge, s->rows, &other.score));
-        other.score.edge = edge;
-        other.score.edge_loss = edge_loss;
-        if (far_score_loss(s, other.score) <= limit) {
-            swap_trials(challenger, &other);
-        }
-    }
-done:
-    far_trial_clear(s->ctx, &other);
-    return st;
-}
-
-static far_status contend_all(far_search *s, const far_trial *t, double limit,
-                              far_trial *challenger)
-{
-    far_status st = FAR_OK;
-    int64_t ridges = isnan(s->fixed_ridge) ? COUNT(EDGE_RIDGES) : 1;
-    FAR_TRY(contend(s, t, t->bias, t->ridge, limit, challenger));
-    for (int64_t b = 0; b < COUNT(EDGE_BIASES); b++) {
-        for (int64_t r = 0; r < ridges; r++) {
-            FAR_TRY(contend(s, t, EDGE_BIASES[b], t->ridge * EDGE_RIDGES[r], limit, challenger));
-        }
-    }
-done:
-    return st;
-}
-
-/* The challenger takes the place of its structure, which is chosen, if it does better at the edge
- * than what was chosen by more than chance: each row there is predicted by both. */
-static void judge_challenger(far_search *s, far_trial *trials, int64_t count, far_trial *challenger,
-                             int64_t *chosen)
-{
-    double error, gain;
-    if (!challenger->edge) {
-        return;
-    }
-    gain = far_paired_gain(trials[*chosen].edge, challenger->edge, s->edge.outer, &error);
-    if (!(gain > EDGE_MARGIN * error)) {
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (trials[i].structure == challenger->structure) {
-            swap_trials(&trials[i], challenger);
-            *chosen = i;
-            return;
-        }
-    }
-}
-
-/* Of those that leave-one-out likes as well as that, the one that predicts the edge best. */
-static int64_t best_at_edge(const far_search *s, const far_trial *trials, int64_t count,
-                            double limit, const bool *tried)
-{
-    int64_t best = -1;
-    for (int64_t i = 0; i < count; i++) {
-        bool tied = far_trial_eligible(s, &trials[i]) &&
-                    far_score_loss(s, trials[i].score) <= limit && !tried[i];
-        if (tied && (best < 0 || trials[i].score.edge_loss < trials[best].score.edge_loss)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
-static far_status settle_at_edge(far_search *s, far_trial *trials, int64_t count, int64_t *chosen)
-{
-    far_status st;
-    far_trial challenger = {.score = far_score_worst()};
-    const far_score best = trials[*chosen].score;
-    bool tried[COUNT(STRUCTURES)] = {false};
-    double limit = far_score_loss(s, best) + TIED_NETWORKS * best.doubt;
-    FAR_TRY(far_edge_find(s));
-    if (s->edge.outer == 0) {
-        return FAR_OK;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        FAR_TRY(look_at_edge(s, &trials[i]));
-    }
-    for (int i = 0; i < CONTESTED; i++) {
-        int64_t next = best_at_edge(s, trials, count, limit, tried);
-        if (next >= 0) {
-            tried[next] = true;
-            FAR_TRY(contend_all(s, &trials[next], limit, &challenger));
-        }
-    }
-    judge_challenger(s, trials, count, &challenger, chosen);
-done:
-    far_trial_clear(s->ctx, &challenger);
-    return st;
-}
-
 /* The largest ridge that leave-one-out cannot tell from the best one. */
 static far_status largest_tied_ridge(far_search *s, int64_t rows, far_trial *t)
 {
@@ -681,7 +343,7 @@ static far_status larger_ridge(far_search *s, far_trial *t)
         return FAR_OK;
     }
     far_trial copy = *t; /* the scores of the table stay those of the subset */
-    far_status st = refine(s, &copy, larger, false, RIDGE_EVALS);
+    far_status st = far_trial_refine(s, &copy, larger, false, RIDGE_EVALS);
     if (st == FAR_OK && s->opts->criterion == FAR_CRITERION_LOO) {
         st = largest_tied_ridge(s, larger, &copy);
     }
@@ -743,7 +405,7 @@ static void pick_judged(const far_search *s, const far_trial *trials, int64_t co
 {
     judged[chosen] = true;
     for (int64_t k = 1; s->committee != 1 && k < PLAIN_MEMBERS; k++) {
-        int64_t next = best_trial(s, trials, count, true, judged);
+        int64_t next = far_trial_best(s, trials, count, true, judged);
         if (next >= 0) {
             judged[next] = true;
         }
@@ -753,7 +415,7 @@ static void pick_judged(const far_search *s, const far_trial *trials, int64_t co
 static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count, int64_t *chosen)
 {
     far_status st;
-    bool judged[COUNT(STRUCTURES)] = {false};
+    bool judged[FAR_PLAIN_TRIALS] = {false};
     bool asked = wants_metric(s->opts) && s->opts->metric != FAR_METRIC_AUTO;
     int64_t found, least = asked ? LEAST_ROWS : LEAST_ROWS_OF_AUTO;
     bool judge = wants_metric(s->opts) || s->committee != 1 || (s->others && s->others->judge);
@@ -799,8 +461,7 @@ static far_status settle(far_search *s, const far_trial *plain, far_trial *t, fa
     }
     FAR_TRY(larger_ridge(s, t));
     out->ridge = t->ridge;
-    out->kernel = t->kernel;
-    t->kernel = NULL;
+    FAR_TRY(far_trial_kernel(s, t, t->bias, &out->kernel)); /* t's may borrow a worker's context */
 done:
     if (x) {
         memcpy(s->x, x, size);
@@ -836,7 +497,7 @@ static int64_t pick_contestants(const far_search *s, far_trial *trials, int64_t 
         plains += taken[i] && !mapped;
     }
     for (; plains < PLAIN_CONTESTANTS; plains++) {
-        int64_t next = best_trial(s, trials, count, true, taken);
+        int64_t next = far_trial_best(s, trials, count, true, taken);
         if (next >= 0) {
             taken[next] = true;
         }
@@ -881,81 +542,44 @@ static far_status contest(far_search *s, far_trial *trials, int64_t count, int64
     return st;
 }
 
-static far_status conclude(far_search *s, far_trial *trials, int64_t count, int64_t chosen)
+/* ---- in stages ----------------------------------------------------------------------------- */
+
+struct far_choice {
+    far_search s;
+    far_fit_opts opts;
+    bool free; /* there is something to choose */
+    far_trial trials[MOST_TRIALS];
+    int64_t count, chosen;
+    int64_t members[FAR_MOST_MEMBERS], size;
+    double *losses; /* of the rows held out, by the members together; NULL: not judged */
+};
+
+/* Of a network that is given: its ridge, unless given too. */
+static far_status search_given(far_choice *c)
 {
     far_status st;
-    int64_t members[FAR_MOST_MEMBERS] = {0}, size = 1;
-    far_pick first = {0};
-    bool any = s->committee == 0;
-    FAR_TRY(contest(s, trials, count, &chosen));
-    FAR_TRY(far_committee_choose(s, trials, count, chosen, any ? MOST_OF_AUTO : s->committee, !any,
-                                 members, &size, &s->model->fold_loss));
-    if (size > 1) {
-        FAR_TRY(far_alloc(s->ctx, size, &s->others->items));
-    }
-    for (int64_t k = 0; k < size; k++) {
-        far_trial *t = &trials[members[k]];
-        FAR_TRY(t->recipe.rounds > 0 ? far_edge_behind(s, t) : FAR_OK);
-    }
-    FAR_TRY(keep_candidates(s, trials, count, members, size));
-    FAR_TRY(settle(s, &trials[s->plain], &trials[members[0]], &first));
-    FAR_TRY(take_choice(s, &first));
-    for (int64_t k = 1; k < size; k++) {
-        s->others->count = k;
-        FAR_TRY(settle(s, &trials[s->plain], &trials[members[k]], &s->others->items[k - 1]));
-    }
-done:
-    far_kernel_destroy(first.kernel);
-    far_metric_clear(s->ctx, &first.metric);
-    return st;
-}
-
-static far_status choose_architecture(far_search *s)
-{
-    far_status st = FAR_OK;
-    far_trial trials[COUNT(STRUCTURES) + FAR_METRIC_TRIALS] = {0};
-    int64_t count = COUNT(STRUCTURES);
-    int64_t contested = CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
-    s->least_evals = count * COUNT(SCREEN_BIASES) * COUNT(SCREEN_RIDGES) +
-                     (FINALISTS + 1) * REFINE_EVALS + count + contested;
-    for (int64_t i = 0; i < count; i++) {
-        FAR_TRY(screen(s, STRUCTURES[i], &trials[i]));
-    }
-    FAR_TRY(refine_finalists(s, trials, count));
-    FAR_TRY(refine_best(s, trials, count));
-    int64_t chosen = best_trial(s, trials, count, true, NULL);
-    if (s->opts->criterion == FAR_CRITERION_LOO && s->rows >= EDGE_LEAST_ROWS) {
-        FAR_TRY(settle_at_edge(s, trials, count, &chosen));
-    }
-    FAR_TRY(choose_metric(s, trials, &count, &chosen));
-    FAR_TRY(conclude(s, trials, count, chosen));
-done:
-    for (int64_t i = 0; i < COUNT(STRUCTURES) + FAR_METRIC_TRIALS; i++) {
-        far_trial_clear(s->ctx, &trials[i]);
-    }
-    return st;
-}
-
-/* Of a network that is given: its ridge, unless given too, and the metric in front of it. */
-static far_status choose_for_given(far_search *s)
-{
-    far_status st;
-    far_trial trials[1 + FAR_METRIC_TRIALS] = {
-        {.ridge = SCREEN_RIDGES[3], .score = far_score_worst()}};
-    int64_t count = 1, chosen = 0;
-    s->least_evals = COUNT(SCREEN_RIDGES) + REFINE_EVALS / 2;
-    trials[0].kernel = s->model->kernel;
+    far_search *s = &c->s;
+    far_trial *t = &c->trials[0];
+    *t = (far_trial){.kernel = s->model->kernel, .ridge = FIRST_RIDGE, .score = far_score_worst()};
     s->model->kernel = NULL;
-    FAR_TRY(far_trial_bounded(s, &trials[0]));
-    FAR_TRY(screen_ridges(s, trials[0].kernel, 0, screen_rows(s), &trials[0]));
-    FAR_TRY(refine(s, &trials[0], s->rows, false, REFINE_EVALS / 2));
-    FAR_TRY(choose_metric(s, trials, &count, &chosen));
-    FAR_TRY(conclude(s, trials, count, chosen));
+    s->least_evals = REFINE_EVALS;
+    c->count = 1;
+    FAR_TRY(far_trial_bounded(s, t));
+    FAR_TRY(far_trial_screen(s, t));
+    FAR_TRY(far_trial_refine(s, t, s->rows, false, REFINE_EVALS));
 done:
-    for (int64_t i = 0; i < 1 + FAR_METRIC_TRIALS; i++) {
-        far_trial_clear(s->ctx, &trials[i]);
-    }
     return st;
+}
+
+static far_status search_any(far_choice *c)
+{
+    c->count = FAR_PLAIN_TRIALS;
+    return far_plain_search(&c->s, c->trials, &c->chosen);
+}
+
+static far_ridge_kind ridge_kind(const far_fit_opts *o)
+{
+    return isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
 }
 
 static far_status given_kernel(far_ctx *ctx, const far_fit_opts *o, far_model *m)
@@ -997,17 +621,10 @@ static int64_t committee_of(const far_fit_opts *o, const far_model *m, const far
     return one ? 1 : o->committee;
 }
 
-far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double *ridge,
-                      far_ridge_kind *ridge_kind, far_picks *others)
+static far_status check_choice(far_ctx *ctx, const far_fit_opts *o)
 {
-    far_status st = FAR_OK;
-    far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge, .others = others};
-    s.memory = far_budget(o->memory);
-    s.committee = committee_of(o, m, others);
-    bool any = chooses_network(o);
-    *ridge = o->ridge;
-    *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
-    if (any && *ridge_kind == FAR_RIDGE_ABSOLUTE) {
+    bool any = far_chooses_network(o);
+    if (any && !isnan(o->ridge) && o->ridge_kind == FAR_RIDGE_ABSOLUTE) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "an absolute ridge has no meaning while the architecture, and with it the "
                         "size of the kernel, is being chosen; give a relative one or none");
@@ -1017,20 +634,124 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
                         "the networks to choose from have no widths, which the standard "
                         "parametrisation needs; give an architecture, or use `param` ntk");
     }
-    if (!any) {
-        FAR_TRY(given_kernel(ctx, o, m));
-    }
-    bool judge = s.committee != 1 || (others && others->judge);
-    if (any || isnan(o->ridge) || wants_metric(o) || judge) {
-        FAR_TRY(take_subset(&s));
-        FAR_TRY(any ? FAR_OK : make_relative(&s, *ridge_kind));
-        FAR_TRY(any ? choose_architecture(&s) : choose_for_given(&s));
-        *ridge = isnan(o->ridge) ? s.chosen_ridge : o->ridge;
-    }
-    FAR_TRY(name_architecture(ctx, m));
+    return FAR_OK;
+}
+
+static far_status search_plain(far_choice *c)
+{
+    far_status st;
+    bool any = far_chooses_network(&c->opts);
+    FAR_TRY(far_crew_create(c->s.ctx, &c->s.crew));
+    FAR_TRY(take_subset(&c->s));
+    FAR_TRY(any ? FAR_OK : make_relative(&c->s, ridge_kind(&c->opts)));
+    FAR_TRY(any ? search_any(c) : search_given(c));
 done:
-    far_edge_clear(ctx, &s.edge);
-    far_free(ctx, s.x);
-    far_free(ctx, s.y);
+    return st;
+}
+
+far_status far_choice_open(far_ctx *ctx, const far_fit_opts *o, far_model *m, far_picks *others,
+                           const far_choice *rival, far_choice **out)
+{
+    far_status st;
+    far_choice *c = NULL;
+    FAR_TRY(check_choice(ctx, o));
+    FAR_TRY(far_alloc(ctx, 1, &c));
+    c->opts = *o;
+    c->s = (far_search){.ctx = ctx,
+                        .opts = &c->opts,
+                        .model = m,
+                        .fixed_ridge = o->ridge,
+                        .others = others,
+                        .rival = rival ? &rival->s : NULL};
+    c->s.evals = &c->s.done;
+    c->s.memory = far_budget(o->memory);
+    c->s.committee = committee_of(o, m, others);
+    FAR_TRY(far_chooses_network(o) ? FAR_OK : given_kernel(ctx, o, m));
+    bool judge = c->s.committee != 1 || (others && others->judge);
+    c->free = far_chooses_network(o) || isnan(o->ridge) || wants_metric(o) || judge;
+    FAR_TRY(c->free ? search_plain(c) : FAR_OK);
+done:
+    FAR_HAND_OVER(c, out, far_choice_close);
+    return st;
+}
+
+void far_choice_close(far_choice *c)
+{
+    if (c) {
+        far_ctx *ctx = c->s.ctx;
+        for (int64_t i = 0; i < MOST_TRIALS; i++) {
+            far_trial_clear(ctx, &c->trials[i]);
+        }
+        far_edge_clear(ctx, &c->s.edge);
+        FAR_FREE_ALL(ctx, c->s.x, c->s.y, c->losses);
+        far_crew_destroy(c->s.crew);
+        far_free(ctx, c);
+    }
+}
+
+double far_choice_loss(const far_choice *c)
+{
+    return c->free && !c->s.hopeless ? far_score_loss(&c->s, c->trials[c->chosen].score) : INFINITY;
+}
+
+far_status far_choice_judge(far_choice *c)
+{
+    far_status st = FAR_OK;
+    far_search *s = &c->s;
+    bool any = s->committee == 0;
+    if (!c->free) {
+        return FAR_OK;
+    }
+    FAR_TRY(choose_metric(s, c->trials, &c->count, &c->chosen));
+    FAR_TRY(contest(s, c->trials, c->count, &c->chosen));
+    FAR_TRY(far_committee_choose(s, c->trials, c->count, c->chosen,
+                                 any ? MOST_OF_AUTO : s->committee, !any, c->members, &c->size,
+                                 &s->model->fold_loss, &c->losses));
+done:
+    return st;
+}
+
+/* Rows held out and the edge are the same rows for both. */
+bool far_choice_beats(const far_choice *c, const far_choice *other)
+{
+    double error, edge_error;
+    int64_t rows = far_judged_rows(&c->s);
+    if (!c->losses || !other->losses || rows != far_judged_rows(&other->s)) {
+        return false;
+    }
+    bool better = far_paired_gain(other->losses, c->losses, rows, &error) > METRIC_MARGIN * error;
+    const double *own = c->trials[c->chosen].edge, *its = other->trials[other->chosen].edge;
+    bool worse = own && its && c->s.edge.outer == other->s.edge.outer &&
+                 far_paired_gain(own, its, c->s.edge.outer, &edge_error) > EDGE_MARGIN * edge_error;
+    return better && !worse;
+}
+
+far_status far_choice_take(far_choice *c, double *ridge, far_ridge_kind *kind)
+{
+    far_status st = FAR_OK;
+    far_search *s = &c->s;
+    far_pick first = {0};
+    *ridge = c->opts.ridge;
+    *kind = ridge_kind(&c->opts);
+    if (c->free) {
+        const far_trial *plain = &c->trials[s->plain];
+        for (int64_t k = 0; k < c->size; k++) {
+            far_trial *t = &c->trials[c->members[k]];
+            FAR_TRY(t->recipe.rounds > 0 && !t->edge ? far_edge_behind(s, t) : FAR_OK);
+        }
+        FAR_TRY(c->size > 1 ? far_alloc(s->ctx, c->size, &s->others->items) : FAR_OK);
+        FAR_TRY(keep_candidates(s, c->trials, c->count, c->members, c->size));
+        FAR_TRY(settle(s, plain, &c->trials[c->members[0]], &first));
+        FAR_TRY(take_choice(s, &first));
+        for (int64_t k = 1; k < c->size; k++) {
+            s->others->count = k;
+            FAR_TRY(settle(s, plain, &c->trials[c->members[k]], &s->others->items[k - 1]));
+        }
+        *ridge = isnan(c->opts.ridge) ? s->chosen_ridge : c->opts.ridge;
+    }
+    FAR_TRY(name_architecture(s->ctx, s->model));
+done:
+    far_kernel_destroy(first.kernel);
+    far_metric_clear(s->ctx, &first.metric);
     return st;
 }

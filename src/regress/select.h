@@ -18,6 +18,7 @@ typedef struct far_score {
 typedef struct far_edge {
     double *inner_x, *inner_y, *outer_x, *outer_y;
     int64_t inner, outer;
+    bool *is_outer; /* which rows of the subset */
 } far_edge;
 
 typedef struct far_search {
@@ -28,7 +29,12 @@ typedef struct far_search {
     int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
     int64_t seen;        /* the first of them that a metric was learnt from: left out of no score */
     int64_t least_evals; /* for progress */
-    int64_t evals;
+    _Atomic int64_t done, *evals; /* its own, which every view of it counts on */
+    far_crew *crew;
+    const struct far_search
+        *rival;         /* with other inputs, which it is to beat; NULL: there is none */
+    double stages[2];   /* the best losses on few rows and on more of them */
+    bool hopeless;      /* beside the rival's */
     double fixed_ridge; /* NAN: free */
     double memory;      /* budget in bytes; the machine is asked once */
     far_status status;  /* the first failure inside a callback */
@@ -39,6 +45,14 @@ typedef struct far_search {
     double chosen_ridge; /* of the network that the model becomes */
     far_picks *others;   /* and the further members */
 } far_search;
+
+/* One of several tasks; s: a view of the search with a context of one thread. */
+typedef far_status far_search_job(far_search *s, void *data, int64_t index);
+/* Tasks 0 .. count - 1 side by side, each with matrices of so many rows. */
+far_status far_search_run(far_search *s, int64_t count, int64_t rows, far_search_job *job,
+                          void *data);
+/* About what so many scores take. */
+double far_scores_seconds(far_ctx *ctx, int64_t rows, int64_t evals);
 
 /* One more evaluation begins. */
 far_status far_search_progress(far_search *s);
@@ -114,6 +128,7 @@ typedef struct far_trial {
     far_kernel *kernel;
     double bias, ridge;
     bool bounded;
+    bool dropped; /* after few rows: a rival's */
     far_score score;
     double *edge; /* losses of the rows at the edge; NULL: not looked at */
     /* Behind a metric, and for what is compared with it: */
@@ -129,10 +144,26 @@ typedef struct far_trial {
 } far_trial;
 
 void far_trial_clear(far_ctx *ctx, far_trial *t);
+/* %B in the structure stands for the bias. */
+far_status far_structure_kernel(const far_search *s, const char *structure, double bias,
+                                far_kernel **out);
 /* The kernel of t with another bias; with its own if it has none to set. */
 far_status far_trial_kernel(far_search *s, const far_trial *t, double bias, far_kernel **out);
 bool far_trial_eligible(const far_search *s, const far_trial *t);
 far_status far_trial_bounded(far_search *s, far_trial *t);
+
+/* ---- select_plain.c ---- */
+
+enum { FAR_PLAIN_TRIALS = 16 };
+/* Every structure once, and which of them is chosen. */
+far_status far_plain_search(far_search *s, far_trial *trials, int64_t *chosen);
+double far_plain_seconds(far_ctx *ctx, int64_t subset, bool free_ridge);
+/* The best of the coarse ridges on few rows; then improved on the first rows of the subset. */
+far_status far_trial_screen(far_search *s, far_trial *t);
+far_status far_trial_refine(far_search *s, far_trial *t, int64_t rows, bool free_bias, int evals);
+/* The best of those that are eligible (wanted), or of the others; -1: there is none. */
+int64_t far_trial_best(const far_search *s, const far_trial *trials, int64_t count, bool wanted,
+                       const bool *taken);
 
 /* The edge behind t's metric, learnt from the inner rows alone; nothing where there is no edge. */
 far_status far_edge_behind(far_search *s, far_trial *t);
@@ -183,10 +214,13 @@ far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t cou
 /* ---- select_committee.c ---- */
 
 /* The trials whose mean predicts the rows held out best: first is one of them, the others join one
- * at a time, at most `most` in all; eager: also where they do not help. loss: of their mean;
- * INFINITY: there are no folds. */
+ * at a time, at most `most` in all; eager: also where they do not help. loss: of their mean, and
+ * row by row; INFINITY and NULL: there are no folds. */
 far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
                                 int64_t first, int64_t most, bool eager,
-                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss);
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss,
+                                double **losses);
+/* How many rows held out judge: those of the contest, or of the folds. */
+int64_t far_judged_rows(const far_search *s);
 
 #endif

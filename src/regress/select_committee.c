@@ -26,7 +26,7 @@ static bool classes(const far_search *s)
 }
 
 /* The rows held out, in the contest or in the folds, and how t did. */
-static int64_t judged_rows(const far_search *s)
+int64_t far_judged_rows(const far_search *s)
 {
     return s->contest > 0 ? s->contest : s->rows;
 }
@@ -48,7 +48,7 @@ static bool is_judged(const far_search *s, const far_trial *t)
 
 static void add_member(party *c, const far_trial *t)
 {
-    int64_t rows = judged_rows(c->s), p = c->s->model->info.outputs;
+    int64_t rows = far_judged_rows(c->s), p = c->s->model->info.outputs;
     for (int64_t i = 0; i < rows * (classes(c->s) ? 1 : p); i++) {
         c->sum[i] += classes(c->s) ? exp(-losses_of(c->s, t)[i]) : misses_of(c->s, t)[i];
     }
@@ -58,7 +58,7 @@ static void add_member(party *c, const far_trial *t)
 /* The mean loss over the rows held out, were t a member too. */
 static double loss_with(const party *c, const far_trial *t)
 {
-    int64_t rows = judged_rows(c->s), p = c->s->model->info.outputs;
+    int64_t rows = far_judged_rows(c->s), p = c->s->model->info.outputs;
     double members = (double)(c->size + 1);
     long double loss = 0;
     for (int64_t i = 0; classes(c->s) && i < rows; i++) {
@@ -81,6 +81,22 @@ static bool is_member(const int64_t *members, int64_t size, int64_t i)
     return false;
 }
 
+/* What the members lose together, row by row. */
+static far_status losses_together(const party *c, double **out)
+{
+    int64_t rows = far_judged_rows(c->s), p = c->s->model->info.outputs;
+    far_status st = far_alloc(c->s->ctx, rows, out);
+    for (int64_t i = 0; st == FAR_OK && i < rows; i++) {
+        for (int64_t j = i * p; !classes(c->s) && j < (i + 1) * p; j++) {
+            (*out)[i] += pow(c->sum[j] / (double)c->size, 2) / (double)p;
+        }
+        if (classes(c->s)) {
+            (*out)[i] = -log(c->sum[i] / (double)c->size);
+        }
+    }
+    return st;
+}
+
 /* The one that helps most, and the loss with it; -1: there is none left. */
 static int64_t best_addition(const party *c, const far_trial *trials, int64_t count,
                              const int64_t *members, double *loss)
@@ -100,7 +116,8 @@ static int64_t best_addition(const party *c, const far_trial *trials, int64_t co
 
 far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
                                 int64_t first, int64_t most, bool eager,
-                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss)
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss,
+                                double **losses)
 {
     party c = {.s = s};
     members[0] = first;
@@ -109,7 +126,7 @@ far_status far_committee_choose(const far_search *s, const far_trial *trials, in
     if (!is_judged(s, &trials[first])) {
         return FAR_OK; /* there were no folds: too few rows */
     }
-    far_status st = far_alloc(s->ctx, judged_rows(s) * s->model->info.outputs, &c.sum);
+    far_status st = far_alloc(s->ctx, far_judged_rows(s) * s->model->info.outputs, &c.sum);
     if (st != FAR_OK) {
         return st;
     }
@@ -127,6 +144,7 @@ far_status far_committee_choose(const far_search *s, const far_trial *trials, in
     }
     *size = c.size;
     *loss = now;
+    st = losses_together(&c, losses);
     far_free(s->ctx, c.sum);
     return st;
 }

@@ -35,8 +35,10 @@ static void sort_out(far_search *s, double limit)
 {
     far_edge *e = &s->edge;
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    const bool *shared = s->rival && s->rival->rows == s->rows ? s->rival->edge.is_outer : NULL;
     for (int64_t i = 0; i < s->rows; i++) {
-        bool outer = far_dot(s->x + i * d, s->x + i * d, d) > limit;
+        bool outer = shared ? shared[i] : far_dot(s->x + i * d, s->x + i * d, d) > limit;
+        e->is_outer[i] = outer;
         int64_t at = outer ? e->outer++ : e->inner++;
         memcpy((outer ? e->outer_x : e->inner_x) + at * d, s->x + i * d, (size_t)d * sizeof *s->x);
         memcpy((outer ? e->outer_y : e->inner_y) + at * p, s->y + i * p, (size_t)p * sizeof *s->y);
@@ -49,6 +51,7 @@ far_status far_edge_find(far_search *s)
     far_edge *e = &s->edge;
     double limit = 0;
     FAR_TRY(edge_norm(s, &limit));
+    FAR_TRY(far_alloc(s->ctx, s->rows, &e->is_outer));
     FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->inner_x));
     FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->outer_x));
     FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->inner_y));
@@ -60,10 +63,7 @@ done:
 
 void far_edge_clear(far_ctx *ctx, far_edge *e)
 {
-    double *owned[] = {e->inner_x, e->inner_y, e->outer_x, e->outer_y};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(ctx, owned[i]);
-    }
+    FAR_FREE_ALL(ctx, e->inner_x, e->inner_y, e->outer_x, e->outer_y, e->is_outer);
 }
 
 double far_paired_gain(const double *a, const double *b, int64_t count, double *error)

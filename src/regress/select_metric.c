@@ -23,30 +23,60 @@ static const double CLOSER_BIASES[] = {0.5, 0.7, 1.4, 2.0}; /* times the bias th
 static const double RIDGES[] = {1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
 
+/* Folds, and what one ridge after the other makes of them. */
 typedef struct hunt {
     far_search *s;
     far_folds folds;
     double *losses; /* COUNT(RIDGES) x rows */
     double *misses; /* the same, of each output */
+    bool shared;    /* the folds are another's */
 } hunt;
+
+static far_status hunt_room(hunt *h)
+{
+    far_status st;
+    int64_t rows = h->folds.rows;
+    FAR_TRY(far_alloc(h->s->ctx, COUNT(RIDGES) * rows, &h->losses));
+    FAR_TRY(far_alloc(h->s->ctx, COUNT(RIDGES) * rows * h->s->model->info.outputs, &h->misses));
+done:
+    return st;
+}
 
 static far_status hunt_open(hunt *h, far_search *s, int64_t rows, int64_t folds)
 {
     far_status st;
-    h->s = s;
+    *h = (hunt){.s = s};
     FAR_TRY(far_folds_make(s, rows, folds, &h->folds));
-    FAR_TRY(far_alloc(s->ctx, COUNT(RIDGES) * rows, &h->losses));
-    FAR_TRY(far_alloc(s->ctx, COUNT(RIDGES) * rows * s->model->info.outputs, &h->misses));
+    FAR_TRY(hunt_room(h));
 done:
     return st;
+}
+
+/* In the folds of another, which stay as they are. */
+static far_status hunt_share(hunt *h, far_search *s, const hunt *other)
+{
+    *h = (hunt){.s = s, .folds = other->folds, .shared = true};
+    return hunt_room(h);
 }
 
 static void hunt_close(hunt *h)
 {
     if (h->s) {
         FAR_FREE_ALL(h->s->ctx, h->losses, h->misses);
-        far_folds_clear(h->s->ctx, &h->folds);
+        if (!h->shared) {
+            far_folds_clear(h->s->ctx, &h->folds);
+        }
     }
+}
+
+static far_status open_screen(hunt *h, far_search *s)
+{
+    return hunt_open(h, s, far_least(s->rows, SCREEN_ROWS), SCREEN_FOLDS);
+}
+
+static far_status open_whole(hunt *h, far_search *s)
+{
+    return hunt_open(h, s, s->rows, s->rows < FEW_ROWS ? FOLDS_OF_FEW : FOLDS);
 }
 
 /* ---- ridges -------------------------------------------------------------------------------- */
@@ -157,27 +187,47 @@ static void keep_better(far_ctx *ctx, far_trial *best, far_trial *other)
 
 /* ---- on few rows --------------------------------------------------------------------------- */
 
-/* The best powers and rounds of a kind among those that these networks teach. */
-static far_status best_of_kind(hunt *h, const far_trial *const *teachers, int64_t count,
-                               far_metric_kind kind, far_trial *best)
+/* Kinds, networks that teach and powers: each climbs by itself. */
+typedef struct climbs {
+    const far_trial *teachers[TEACHERS];
+    far_metric_kind kinds[2];
+    int64_t kind_count, count; /* of teachers */
+    far_trial found[2 * TEACHERS * COUNT(POWERS)];
+} climbs;
+
+static far_status climb_job(far_search *s, void *data, int64_t i)
 {
-    far_status st = FAR_OK;
-    far_trial t = {0}, plain = {0};
-    for (int64_t i = 0; i < count; i++) {
-        FAR_TRY(start_trial(h, teachers[i], teachers[i]->bias, &plain));
-        FAR_TRY(far_folds_forget(h->s, &h->folds));
-        FAR_TRY(try_all_ridges(h, plain.kernel, &plain));
-        for (int64_t p = 0; isfinite(plain.fold_loss) && p < COUNT(POWERS); p++) {
-            FAR_TRY(start_trial(h, teachers[i], teachers[i]->bias, &t));
-            FAR_TRY(climb(h, kind, POWERS[p], plain.ridge, &t));
-            keep_better(h->s->ctx, best, &t);
-        }
-        far_trial_clear(h->s->ctx, &plain);
+    far_status st;
+    climbs *c = data;
+    int64_t each = c->count * COUNT(POWERS);
+    const far_trial *teacher = c->teachers[i % each / COUNT(POWERS)];
+    far_trial plain = {0}, *t = &c->found[i];
+    hunt h = {0};
+    FAR_TRY(open_screen(&h, s));
+    FAR_TRY(start_trial(&h, teacher, teacher->bias, &plain));
+    FAR_TRY(start_trial(&h, teacher, teacher->bias, t));
+    FAR_TRY(try_all_ridges(&h, plain.kernel, &plain));
+    if (isfinite(plain.fold_loss)) {
+        FAR_TRY(climb(&h, c->kinds[i / each], POWERS[i % COUNT(POWERS)], plain.ridge, t));
     }
 done:
-    far_trial_clear(h->s->ctx, &t);
-    far_trial_clear(h->s->ctx, &plain);
+    far_trial_clear(s->ctx, &plain);
+    hunt_close(&h);
     return st;
+}
+
+/* The best powers and rounds of a kind among those that were tried; NULL: none could be learnt. */
+static far_trial *best_of_kind(climbs *c, int64_t kind)
+{
+    int64_t each = c->count * COUNT(POWERS);
+    far_trial *best = NULL;
+    for (int64_t i = kind * each; i < (kind + 1) * each; i++) {
+        far_trial *t = &c->found[i];
+        if (t->recipe.rounds > 0 && (!best || t->fold_loss < best->fold_loss)) {
+            best = t;
+        }
+    }
+    return best;
 }
 
 /* Puts t among the best, which are in order; one of them goes. One of each structure stays. */
@@ -199,23 +249,50 @@ static void rank_trial(far_ctx *ctx, far_trial *best, int64_t count, far_trial *
 }
 
 /* All networks once more behind the map that the teacher has found. */
-static far_status screen_behind(hunt *h, const far_trial *teacher, const far_trial *plain,
+typedef struct screening {
+    const hunt *behind;
+    const far_trial *teacher, *plain;
+    far_trial found[FAR_PLAIN_TRIALS * COUNT(BIASES)];
+} screening;
+
+static far_status screen_job(far_search *s, void *data, int64_t i)
+{
+    far_status st = FAR_OK;
+    screening *c = data;
+    const far_trial *plain = &c->plain[i / COUNT(BIASES)];
+    far_trial *t = &c->found[i];
+    hunt h = {0};
+    if (!far_trial_eligible(s, plain) || (!plain->structure && i % COUNT(BIASES) > 0)) {
+        return FAR_OK; /* without a bias to set once is enough */
+    }
+    FAR_TRY(hunt_share(&h, s, c->behind));
+    FAR_TRY(start_trial(&h, plain, BIASES[i % COUNT(BIASES)], t));
+    t->recipe = c->teacher->recipe;
+    FAR_TRY(try_all_ridges(&h, t->kernel, t));
+done:
+    hunt_close(&h);
+    return st;
+}
+
+static far_status screen_behind(far_search *s, const far_trial *teacher, const far_trial *plain,
                                 int64_t plains, far_trial *best)
 {
     far_status st;
-    far_trial t = {0};
-    FAR_TRY(far_folds_follow(h->s, &h->folds, teacher->kernel, &teacher->recipe));
-    for (int64_t i = 0; i < plains; i++) {
-        int64_t biases = plain[i].structure ? COUNT(BIASES) : 1;
-        for (int64_t b = 0; far_trial_eligible(h->s, &plain[i]) && b < biases; b++) {
-            FAR_TRY(start_trial(h, &plain[i], BIASES[b], &t));
-            t.recipe = teacher->recipe;
-            FAR_TRY(try_all_ridges(h, t.kernel, &t));
-            rank_trial(h->s->ctx, best, PER_KIND, &t);
+    hunt h = {0};
+    screening c = {.behind = &h, .teacher = teacher, .plain = plain};
+    FAR_TRY(open_screen(&h, s));
+    FAR_TRY(far_folds_follow(s, &h.folds, teacher->kernel, &teacher->recipe));
+    FAR_TRY(far_search_run(s, plains * COUNT(BIASES), h.folds.rows, screen_job, &c));
+    for (int64_t i = 0; i < plains * COUNT(BIASES); i++) {
+        if (c.found[i].kernel) {
+            rank_trial(s->ctx, best, PER_KIND, &c.found[i]);
         }
     }
 done:
-    far_trial_clear(h->s->ctx, &t);
+    for (int64_t i = 0; i < plains * COUNT(BIASES); i++) {
+        far_trial_clear(s->ctx, &c.found[i]);
+    }
+    hunt_close(&h);
     return st;
 }
 
@@ -248,31 +325,30 @@ static far_status screen_kinds(far_search *s, const far_trial *plain, int64_t pl
                                far_trial *out, int64_t *count)
 {
     far_status st;
-    hunt h = {0};
-    const far_trial *teachers[TEACHERS];
-    int64_t found = pick_teachers(s, plain, plains, teachers);
-    far_trial teacher = {.fold_loss = INFINITY};
-    FAR_TRY(hunt_open(&h, s, far_least(s->rows, SCREEN_ROWS), SCREEN_FOLDS));
+    climbs c = {0};
+    c.count = pick_teachers(s, plain, plains, c.teachers);
     for (int kind = FAR_METRIC_DIAGONAL; kind <= FAR_METRIC_FULL; kind++) {
-        if (s->opts->metric != FAR_METRIC_AUTO && (int)s->opts->metric != kind) {
-            continue;
+        if (s->opts->metric == FAR_METRIC_AUTO || (int)s->opts->metric == kind) {
+            c.kinds[c.kind_count++] = (far_metric_kind)kind;
         }
-        FAR_TRY(best_of_kind(&h, teachers, found, (far_metric_kind)kind, &teacher));
+    }
+    FAR_TRY(far_search_run(s, c.kind_count * c.count * COUNT(POWERS), SCREEN_ROWS, climb_job, &c));
+    for (int64_t k = 0; k < c.kind_count; k++) {
+        far_trial *teacher = best_of_kind(&c, k);
         for (int64_t i = 0; i < PER_KIND; i++) {
             out[*count + i].fold_loss = INFINITY;
         }
-        if (teacher.kernel) {
-            FAR_TRY(screen_behind(&h, &teacher, plain, plains, out + *count));
+        if (teacher) {
+            FAR_TRY(screen_behind(s, teacher, plain, plains, out + *count));
         }
         for (int64_t i = 0; i < PER_KIND; i++) {
             *count += out[*count].kernel != NULL;
         }
-        far_trial_clear(s->ctx, &teacher);
-        teacher.fold_loss = INFINITY;
     }
 done:
-    far_trial_clear(s->ctx, &teacher);
-    hunt_close(&h);
+    for (int64_t i = 0; i < c.kind_count * c.count * COUNT(POWERS); i++) {
+        far_trial_clear(s->ctx, &c.found[i]);
+    }
     return st;
 }
 
@@ -295,28 +371,51 @@ done:
     return st;
 }
 
-/* Other biases and closer ridges behind the same maps. */
-static far_status polish(hunt *h, far_trial *t)
+/* Other biases behind the same maps; the last one is t's own, at closer ridges. */
+typedef struct polishing {
+    const hunt *behind;
+    const far_trial *t;
+    far_trial found[COUNT(CLOSER_BIASES) + 1];
+} polishing;
+
+static far_status polish_job(far_search *s, void *data, int64_t i)
 {
     far_status st;
-    far_trial other = {0};
-    double bias = t->bias;
-    FAR_TRY(far_folds_follow(h->s, &h->folds, t->teacher, &t->recipe));
-    for (int64_t b = 0; t->structure && b < COUNT(CLOSER_BIASES); b++) {
-        FAR_TRY(start_trial(h, t, bias * CLOSER_BIASES[b], &other));
-        FAR_TRY(try_ridges_near(h, other.kernel, t->ridge, FINE, &other));
-        if (other.fold_loss < t->fold_loss) {
-            far_kernel *teacher = t->teacher;
-            t->teacher = NULL;
-            other.recipe = t->recipe;
-            keep_better(h->s->ctx, t, &other);
-            t->teacher = teacher;
-        }
-        far_trial_clear(h->s->ctx, &other);
-    }
-    FAR_TRY(try_ridges_near(h, t->kernel, t->ridge, FINE, t));
+    polishing *c = data;
+    hunt h = {0};
+    double bias = c->t->bias * (i < COUNT(CLOSER_BIASES) ? CLOSER_BIASES[i] : 1);
+    FAR_TRY(hunt_share(&h, s, c->behind));
+    FAR_TRY(start_trial(&h, c->t, bias, &c->found[i]));
+    FAR_TRY(try_ridges_near(&h, c->found[i].kernel, c->t->ridge, FINE, &c->found[i]));
 done:
-    far_trial_clear(h->s->ctx, &other);
+    hunt_close(&h);
+    return st;
+}
+
+/* Biases and closer ridges of the best. */
+static far_status polish(far_search *s, far_trial *t)
+{
+    far_status st;
+    hunt h = {0};
+    polishing c = {.behind = &h, .t = t};
+    int64_t first = t->structure ? 0 : COUNT(CLOSER_BIASES); /* what is given has no bias to set */
+    FAR_TRY(open_whole(&h, s));
+    FAR_TRY(far_folds_follow(s, &h.folds, t->teacher, &t->recipe));
+    FAR_TRY(far_search_run(s, COUNT(CLOSER_BIASES) + 1, s->rows, polish_job, &c));
+    for (int64_t i = first; i <= COUNT(CLOSER_BIASES); i++) {
+        far_trial *other = &c.found[i];
+        if (other->fold_loss < t->fold_loss) {
+            other->teacher = t->teacher;
+            other->recipe = t->recipe;
+            t->teacher = NULL;
+            keep_better(s->ctx, t, other);
+        }
+    }
+done:
+    for (int64_t i = 0; i <= COUNT(CLOSER_BIASES); i++) {
+        far_trial_clear(s->ctx, &c.found[i]);
+    }
+    hunt_close(&h);
     return st;
 }
 
@@ -360,29 +459,50 @@ static far_status judge_plain(hunt *h, far_trial *t)
     return st;
 }
 
+/* Those without a metric that are judged, then those behind one. */
+typedef struct last_round {
+    far_trial *trials[FAR_PLAIN_TRIALS + FAR_METRIC_TRIALS];
+    int64_t plains, count;
+} last_round;
+
+static far_status last_job(far_search *s, void *data, int64_t i)
+{
+    far_status st;
+    const last_round *c = data;
+    int64_t k = (i + c->plains) % c->count; /* the longest first */
+    hunt h = {0};
+    FAR_TRY(open_whole(&h, s));
+    FAR_TRY(k < c->plains ? judge_plain(&h, c->trials[k]) : climb_again(&h, c->trials[k]));
+done:
+    hunt_close(&h);
+    return st;
+}
+
 far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, const bool *judged,
                              far_trial out[FAR_METRIC_TRIALS], int64_t *count)
 {
     far_status st;
-    hunt h = {0};
+    last_round last = {0};
     *count = 0;
     if (s->opts->metric != FAR_METRIC_NONE) {
         FAR_TRY(screen_kinds(s, plain, plains, out, count));
     }
     sort_trials(out, *count);
     *count = *count > 0 ? drop_hopeless(s->ctx, out, *count) : 0;
-    FAR_TRY(hunt_open(&h, s, s->rows, s->rows < FEW_ROWS ? FOLDS_OF_FEW : FOLDS));
     for (int64_t i = 0; i < plains; i++) {
-        FAR_TRY(judged[i] ? judge_plain(&h, &plain[i]) : FAR_OK);
+        if (judged[i]) {
+            last.trials[last.plains++] = &plain[i];
+        }
     }
+    last.count = last.plains;
     for (int64_t i = 0; i < *count; i++) {
-        FAR_TRY(climb_again(&h, &out[i]));
+        last.trials[last.count++] = &out[i];
     }
+    FAR_TRY(far_search_run(s, last.count, s->rows, last_job, &last));
     sort_trials(out, *count);
     if (*count > 0 && isfinite(out[0].fold_loss)) {
-        FAR_TRY(polish(&h, &out[0]));
+        FAR_TRY(polish(s, &out[0]));
     }
 done:
-    hunt_close(&h);
     return st;
 }

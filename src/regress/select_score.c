@@ -207,8 +207,8 @@ far_solve_opts far_score_opts(const far_search *s, double ridge)
 
 far_status far_search_progress(far_search *s)
 {
-    int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
-    return far_progress(s->ctx, "choose", s->evals++, expected);
+    int64_t done = (*s->evals)++, expected = done < s->least_evals ? s->least_evals : done + 1;
+    return far_progress(s->ctx, "choose", done, expected);
 }
 
 /* A matrix that is singular at this ridge scores worst. */

@@ -683,6 +683,106 @@ static void a_ledger_remembers_first_roles(void **state)
     far_ledger_free(ctx, NULL);
 }
 
+/* ---- a crew ---- */
+
+enum { CREW = 3, JOBS = 29 };
+
+typedef struct shift {
+    int64_t fails[2]; /* jobs that fail; -1: none */
+    int64_t done[JOBS];
+    double *made[JOBS];
+} shift;
+
+static far_status work_once(far_ctx *own, void *data, int64_t i)
+{
+    shift *s = data;
+    far_status st = far_progress(own, "work", i, JOBS);
+    st = st == FAR_OK ? far_alloc(own, 7, &s->made[i]) : st;
+    if (st != FAR_OK) {
+        return st;
+    }
+    assert_int_equal(far_ctx_threads(own), 1);
+    s->done[i]++;
+    bool fails = i == s->fails[0] || i == s->fails[1];
+    return fails ? far_fail(own, FAR_ERR_VALUE, "job %lld", (long long)i) : FAR_OK;
+}
+
+static void free_work(far_ctx *own, shift *s)
+{
+    for (int i = 0; i < JOBS; i++) {
+        far_free(own, s->made[i]); /* what workers made, by the caller's context */
+    }
+}
+
+/* Of one thread and of several: every job is done once; the first that fails is answered for. */
+static void jobs_run_side_by_side(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= CREW; threads++) {
+        test_heap = (heap){.fail_at = -1};
+        far_ctx *own = heap_context(&test_heap, threads, hear, &ear);
+        far_crew *crew;
+        shift good = {.fails = {-1, -1}}, bad = {.fails = {5, 20}};
+        must(far_crew_create(own, &crew));
+        must(far_crew_run(crew, JOBS, JOBS, work_once, &good));
+        for (int i = 0; i < JOBS; i++) {
+            assert_int_equal(good.done[i], 1);
+        }
+        assert_int_equal(far_crew_run(crew, JOBS, JOBS, work_once, &bad), FAR_ERR_VALUE);
+        assert_string_equal(far_ctx_message(own), "job 5");
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal(bad.done[i], 1);
+        }
+        free_work(own, &good);
+        free_work(own, &bad);
+        far_crew_destroy(crew);
+        far_ctx_destroy(own);
+        assert_int_equal(test_heap.live_blocks, 0);
+    }
+    far_crew_destroy(NULL);
+}
+
+static void a_crew_can_be_stopped(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= CREW; threads++) {
+        test_heap = (heap){.fail_at = -1};
+        ear = (listener){.stop_at = 1};
+        far_ctx *own = heap_context(&test_heap, threads, hear, &ear);
+        far_crew *crew;
+        shift s = {.fails = {-1, -1}};
+        must(far_crew_create(own, &crew));
+        assert_int_equal(far_crew_run(crew, JOBS, JOBS, work_once, &s), FAR_ERR_CANCELLED);
+        assert_string_equal(far_ctx_message(own), "work cancelled");
+        free_work(own, &s);
+        far_crew_destroy(crew);
+        far_ctx_destroy(own);
+        assert_int_equal(test_heap.live_blocks, 0);
+    }
+}
+
+static void a_crew_without_memory_is_told(void **state)
+{
+    (void)state;
+    far_status st = FAR_ERR_MEMORY;
+    for (int64_t i = 0; st == FAR_ERR_MEMORY; i++) {
+        test_heap = (heap){.fail_at = -1};
+        far_ctx *own = heap_context(&test_heap, CREW, NULL, NULL);
+        far_crew *crew;
+        shift s = {.fails = {-1, -1}};
+        test_heap.fail_at = test_heap.calls + i;
+        st = far_crew_create(own, &crew);
+        assert_true((st == FAR_OK) == (crew != NULL));
+        st = st == FAR_OK ? far_crew_run(crew, JOBS, 2, work_once, &s) : st;
+        test_heap.fail_at = -1;
+        free_work(own, &s);
+        far_crew_destroy(crew);
+        far_ctx_destroy(own);
+        assert_int_equal(test_heap.live_blocks, 0);
+    }
+    assert_int_equal(st, FAR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +824,9 @@ int main(void)
         cmocka_unit_test(progress_reaches_the_caller),
         cmocka_unit_test(any_answer_but_zero_cancels),
         TEST(progress_without_a_listener_goes_on),
+        cmocka_unit_test(jobs_run_side_by_side),
+        cmocka_unit_test(a_crew_can_be_stopped),
+        cmocka_unit_test(a_crew_without_memory_is_told),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

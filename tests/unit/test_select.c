@@ -146,6 +146,8 @@ static void a_kernel_without_a_known_supremum_is_not_bounded(void **state)
 /* ---- the edge ---- */
 
 /* Points 1, ..., ROWS on a line: the last tenth is outermost. */
+static _Atomic int64_t evaluations;
+
 static void make_search(far_search *s, far_model *m, const far_fit_opts *o, double *x, double *y)
 {
     m->info.inputs = m->info.outputs = 1;
@@ -156,6 +158,7 @@ static void make_search(far_search *s, far_model *m, const far_fit_opts *o, doub
     }
     *s = (far_search){
         .ctx = ctx, .opts = o, .model = m, .x = x, .y = y, .rows = ROWS, .memory = o->memory};
+    s->evals = &evaluations;
 }
 
 static far_kernel *make_kernel(const char *arch)
@@ -400,6 +403,85 @@ static void the_choice_is_the_same_for_any_threads(void **state)
     far_frame_destroy(frame);
 }
 
+/* ---- ranks and copies ---- */
+
+enum { MANY = 240 };
+
+/* Of x1 and x2: jumps, or a wave. */
+static far_frame *terrain(bool jumps)
+{
+    far_frame *frame;
+    static double values[MANY * 3];
+    const char *names[] = {"x1", "x2", "y"};
+    for (int64_t i = 0; i < MANY; i++) {
+        double *v = values + 3 * i;
+        v[0] = far_random_normal(3, (uint64_t)(2 * i));
+        v[1] = far_random_normal(3, (uint64_t)(2 * i + 1));
+        v[2] = jumps ? (v[0] > 0.3) + 2 * (v[1] > -0.4) - 3 * (v[0] > 1) : sin(v[0] + v[1]);
+    }
+    far_mat m = far_mat_view(values, MANY, 3, FAR_F64);
+    must(far_frame_from_mat(ctx, &m, names, &frame));
+    return frame;
+}
+
+static int64_t inputs_taken(const far_frame *frame, far_fit_opts o)
+{
+    far_model **models;
+    int64_t count;
+    must(far_models_fit(ctx, frame, &o, &models, &count));
+    assert_int_equal(count, 1);
+    int64_t inputs = models[0]->info.inputs;
+    far_model_destroy(models[0]);
+    far_free(ctx, models);
+    return inputs;
+}
+
+static void steps_are_taken_for_jumps_alone(void **state)
+{
+    (void)state;
+    far_frame *jumps = terrain(true), *smooth = terrain(false);
+    far_fit_opts o = options("auto", NAN), given = options("dense ln relu dense", NAN), few = o;
+    unsigned char rows[MANY] = {0};
+    assert_int_equal(o.ranks, FAR_RANKS_AUTO);
+    assert_true(inputs_taken(jumps, o) > 2);
+    assert_int_equal(inputs_taken(smooth, o), 2);
+    assert_int_equal(inputs_taken(jumps, given), 2); /* auto is for what is chosen */
+    memset(rows, 1, 150);
+    few.rows = rows;
+    assert_int_equal(inputs_taken(jumps, few), 2);
+    far_frame_destroy(jumps);
+    far_frame_destroy(smooth);
+}
+
+/* Half of the rows stand there twice, noise and all: what predicts them so is a small ridge. */
+static void copies_count_unless_they_are_dropped(void **state)
+{
+    (void)state;
+    double values[90 * 2], ridges[2];
+    const char *names[] = {"x", "y"};
+    far_frame *frame;
+    for (int i = 0; i < 90; i++) {
+        uint64_t row = (uint64_t)(i < 60 ? i : i - 60);
+        values[2 * i] = far_random_normal(5, 2 * row);
+        values[2 * i + 1] = values[2 * i] + far_random_normal(5, 2 * row + 1);
+    }
+    far_mat m = far_mat_view(values, 90, 2, FAR_F64);
+    must(far_frame_from_mat(ctx, &m, names, &frame));
+    for (int i = 0; i < 2; i++) {
+        far_fit_opts o = options("dense ln relu dense", NAN);
+        o.copies = i ? FAR_COPIES_DROP : FAR_COPIES_KEEP;
+        far_model *made = fit(frame, o);
+        ridges[i] = made->info.ridge_relative;
+        far_model_destroy(made);
+    }
+    assert_true(ridges[0] < ridges[1] / 2);
+    far_fit_opts wrong = options("auto", NAN);
+    far_model *none;
+    wrong.copies = (far_copies)2;
+    refused(far_model_fit(ctx, frame, &wrong, &none), FAR_ERR_ARG, "copies are neither");
+    far_frame_destroy(frame);
+}
+
 /* ---- the contest ---- */
 
 enum { LATE = 900, EARLY = 150, HELD = LATE / 4 };
@@ -444,6 +526,7 @@ static void a_contest_is_won_on_rows_not_seen_before(void **state)
                           {.kernel = make_kernel("dense ln relu dense"), .ridge = 1e-3}};
     far_trial *both[] = {&trials[0], &trials[1]};
     s.rows = EARLY;
+    s.evals = &evaluations;
     s.memory = o.memory;
     s.fixed_ridge = NAN;
     for (int64_t i = 0; i < LATE; i++) {
@@ -594,6 +677,8 @@ int main(void)
         TEST(a_metric_learnt_from_noise_is_left_alone),
         TEST(a_fold_does_not_see_what_it_holds_out),
         TEST(the_choice_is_the_same_for_any_threads),
+        TEST(steps_are_taken_for_jumps_alone),
+        TEST(copies_count_unless_they_are_dropped),
         TEST(a_contest_is_won_on_rows_not_seen_before),
         TEST(the_contest_chooses_the_ridge),
         TEST(too_few_rows_for_a_metric_are_told),

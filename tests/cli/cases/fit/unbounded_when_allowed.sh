@@ -3,7 +3,7 @@ awk 'BEGIN { print "x,y"; for (i = 0; i < 80; i++) { x = i % 10 ? sin(7 * i * i)
 "$FARFIELD" fit line.csv -t y --metric none >bounded
 grep -q '^boundedness costs accuracy at the edge of the data: R2 [0-9.-]* without a norm, [0-9.-]* with$' bounded
 grep -E '^[0-9]+ \* ' bounded | has ' yes '
-grep -qE '^15 .* dense\(b=[0-9.]+\)$' bounded
+grep -qE '^16 .* dense\(b=[0-9.]+\)$' bounded
 grep -c ' barred *dense' bounded
 grep -E '^[0-9]+ ' bounded | awk '{ if ($0 ~ / - /) exit 1 }' # every network shows its edge
 "$FARFIELD" fit line.csv -t y --allow-unbounded >free

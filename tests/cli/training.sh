@@ -9,7 +9,7 @@ begin() {
     set -m # else the background ignores signals
     trap 'kill -KILL $(jobs -p) 2>/dev/null || true' EXIT
     "$FARFIELD" train w.csv -t y -e 1000000000 --checkpoint-every 0.01 -o "$@" 2>talk &
-    for _ in $(seq 200); do
+    for _ in $(seq 3000); do # a busy machine may take long to begin
         compgen -G "${1%.safetensors}*.checkpoint" >/dev/null && break
         sleep 0.02
     done

@@ -152,7 +152,8 @@ static far_status add_row(reproduction *r, const images_plan *p, const images_ru
         TRY(add_mean(r, p, runs, method, some, PICKS[k], t));
     }
     if (some) {
-        add_cell(t, "%.4f", mean_error(runs, p->seeds, method));
+        /* the network as it is has no covariances */
+        add_cell(t, method == IMAGES_MAP ? "" : "%.4f", mean_error(runs, p->seeds, method));
     }
     add_cell(t, method == IMAGES_MAP ? "" : "%.3g", score_of(&runs[0], method, some)->prior);
     add_cell(t, method == IMAGES_MAP ? "" : "%.2f",

@@ -72,7 +72,7 @@ void far_progress_hold(far_ctx *ctx);
 void far_progress_release(far_ctx *ctx);
 
 enum { FAR_MESSAGE_BYTES = 2048 };
-/* What the context was made with, defaults filled in. */
+/* What the context was made with, the number of threads filled in. */
 far_ctx_opts far_ctx_options(const far_ctx *ctx);
 
 /* ---- crew.c: jobs side by side, each on one thread ---- */

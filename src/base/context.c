@@ -136,7 +136,12 @@ int far_ctx_threads(const far_ctx *ctx)
 
 far_ctx_opts far_ctx_options(const far_ctx *ctx)
 {
-    return ctx->opts;
+    far_ctx_opts opts = ctx->opts;
+    if (opts.alloc == default_alloc) {
+        opts.alloc = NULL;
+        opts.free = NULL;
+    }
+    return opts;
 }
 
 /* A second fence behind far_show: whatever text a message was given, a terminal can print it. It

@@ -77,9 +77,11 @@ far_status far_crew_create(far_ctx *ctx, far_crew **out)
     own.threads = 1;
     own.protect_inputs = 0;
     own.progress = hear;
-    own.alloc = alloc_locked;
-    own.free = free_locked;
-    own.alloc_user = c;
+    if (c->caller.alloc) { /* the C library's needs no lock */
+        own.alloc = alloc_locked;
+        own.free = free_locked;
+        own.alloc_user = c;
+    }
     for (int i = 0; i < threads; i++) {
         worker *w = &c->workers[c->count];
         w->crew = c;

@@ -1,6 +1,5 @@
 # sine networks on parts of a photograph: the claims hold, pictures and tables are there, --resume
 # goes on from what is kept
-long_only
 data="$SOURCE_DIR/../shared/data"
 [ -f "$data/images/camera.png" ] || skip "no photograph at ../shared/data"
 "$FARFIELD" reproduce siren-photos --quick --data "$data" -o out -q >claims

@@ -22,7 +22,7 @@ static const char USAGE[] =
     "Kernels of infinitely wide networks on the 90 classification sets of Arora et al. (2020).\n"
     "DIR holds INDEX90.tsv and data/NAME/.\n\n"
     "  --csv FILE    write the table there, too\n"
-    "  --nested      also choose inside each fold's training rows (two to three times the work)\n"
+    "  --nested      also choose inside each fold's training rows (four to six times the work)\n"
     "  --rows N      only sets of at most N rows\n"
     "  --only NAME   only this set\n"
     "  --jobs N      sets at a time (default: one a core, at most 8)\n"

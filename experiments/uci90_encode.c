@@ -1,4 +1,4 @@
-/* Encodings of the features that look at no label; the fourth is in uci90_relevance.c. */
+/* Encodings of the features that look at no label; the others are in uci90_relevance.c. */
 #include "uci90.h"
 
 #include <math.h>
@@ -166,6 +166,11 @@ bool uci90_encoding_applies(const uci90_set *set, uci90_encoding encoding)
     return encoding != UCI90_ONE_HOT || one_hot_width(set) > set->d;
 }
 
+bool uci90_encoding_sees_labels(uci90_encoding encoding)
+{
+    return encoding == UCI90_RELEVANCE || encoding == UCI90_DIRECTIONS;
+}
+
 static uci90_features features_make(int64_t rows, int64_t width)
 {
     return (uci90_features){.rows = rows, .width = width, .z = UCI90_ALLOC(rows * width, double)};
@@ -178,14 +183,14 @@ void uci90_features_free(uci90_features *f)
 }
 
 static far_status encode_relevance(uci90_lab *lab, const uci90_set *set, const uci90_rows *train,
-                                   uci90_features *f)
+                                   bool turn, uci90_features *f)
 {
-    double *relevance = UCI90_ALLOC(set->d, double);
+    double *m = UCI90_ALLOC(set->d * set->d, double);
     far_status st;
-    TRY(uci90_relevance(lab, set, train, relevance));
-    uci90_weigh(relevance, train, f);
+    TRY(uci90_relevance(lab, set, train, m));
+    TRY(uci90_weigh(lab, m, turn, train, f));
 done:
-    free(relevance);
+    free(m);
     return st;
 }
 
@@ -203,5 +208,7 @@ far_status uci90_encode(uci90_lab *lab, const uci90_set *set, uci90_encoding enc
         return FAR_OK;
     }
     memcpy(out->z, set->x, (size_t)(set->n * set->d) * sizeof *out->z);
-    return encoding == UCI90_RELEVANCE ? encode_relevance(lab, set, train, out) : FAR_OK;
+    return uci90_encoding_sees_labels(encoding)
+               ? encode_relevance(lab, set, train, encoding == UCI90_DIRECTIONS, out)
+               : FAR_OK;
 }

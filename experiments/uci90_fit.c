@@ -1,4 +1,5 @@
-/* Kernel ridge regression on class indicators: scores of one network on one split. */
+/* Kernel ridge regression on class indicators: scores of one network on one split. Splits of the
+ * same rows share one kernel matrix. */
 #include "uci90.h"
 
 #include <stdlib.h>
@@ -47,6 +48,42 @@ done:
     return st;
 }
 
+/* ---- one kernel for many splits ---- */
+
+void uci90_gram_free(uci90_gram *g)
+{
+    FREE(g->k.data, g->place);
+    *g = (uci90_gram){.place = NULL};
+}
+
+far_status uci90_gram_make(uci90_lab *lab, const uci90_features *f, const far_kernel *net,
+                           const uci90_rows *rows, uci90_gram *out)
+{
+    double *packed = uci90_gather(f, rows);
+    far_mat x = far_mat_view(packed, rows->count, f->width, FAR_F64);
+    *out = (uci90_gram){.place = UCI90_ALLOC(f->rows, int64_t)};
+    out->k = far_mat_view(UCI90_ALLOC(rows->count * rows->count, double), rows->count, rows->count,
+                          FAR_F64);
+    for (int64_t i = 0; i < rows->count; i++) {
+        out->place[rows->at[i]] = i;
+    }
+    far_status st = far_kernel_eval(lab->ctx, net, &x, NULL, FAR_FILL_FULL, NULL, &out->k);
+    free(packed);
+    return st;
+}
+
+static void take_block(const uci90_gram *g, const uci90_rows *rows, const uci90_rows *cols,
+                       far_mat *out)
+{
+    for (int64_t i = 0; i < rows->count; i++) {
+        const double *from = (const double *)g->k.data + g->place[rows->at[i]] * g->k.cols;
+        double *to = (double *)out->data + i * cols->count;
+        for (int64_t j = 0; j < cols->count; j++) {
+            to[j] = from[g->place[cols->at[j]]];
+        }
+    }
+}
+
 /* ---- one split ---- */
 
 typedef struct problem {
@@ -80,21 +117,6 @@ static void problem_free(problem *q)
     FREE(q->k.data, q->cross.data, q->targets.data, q->weights.data, q->rest.data, q->mean);
 }
 
-static far_status fill_kernels(uci90_lab *lab, const uci90_features *f, const far_kernel *net,
-                               const uci90_split *split, problem *q)
-{
-    double *train = uci90_gather(f, &split->train), *test = uci90_gather(f, &split->test);
-    far_mat x = far_mat_view(train, q->train, f->width, FAR_F64);
-    far_mat y = far_mat_view(test, q->test, f->width, FAR_F64);
-    far_status st;
-    TRY(far_kernel_eval(lab->ctx, net, &x, NULL, FAR_FILL_LOWER, NULL, &q->k));
-    TRY(far_kernel_eval(lab->ctx, net, &y, &x, FAR_FILL_FULL, NULL, &q->cross));
-done:
-    free(train);
-    free(test);
-    return st;
-}
-
 /* The indicators of a row sum to 1, and so do its scores: the last class is what the others leave.
  */
 static void write_scores(const problem *q, const uci90_rows *test, double *scores)
@@ -110,13 +132,13 @@ static void write_scores(const problem *q, const uci90_rows *test, double *score
     }
 }
 
-far_status uci90_fit(uci90_lab *lab, const uci90_set *set, const uci90_features *f,
-                     const far_kernel *net, const uci90_split *split,
-                     double *const scores[UCI90_RIDGES])
+far_status uci90_fit(uci90_lab *lab, const uci90_set *set, const uci90_gram *g,
+                     const uci90_split *split, double *const scores[UCI90_RIDGES])
 {
     problem q = problem_make(set, split);
-    far_status st;
-    TRY(fill_kernels(lab, f, net, split, &q));
+    far_status st = FAR_OK;
+    take_block(g, &split->train, &split->train, &q.k);
+    take_block(g, &split->test, &split->train, &q.cross);
     for (int r = 0; r < UCI90_RIDGES; r++) {
         if (scores[r]) {
             TRY(uci90_solve(lab, &q.k, UCI90_RIDGE[r], &q.targets, &q.weights));

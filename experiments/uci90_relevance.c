@@ -21,12 +21,14 @@
 
 typedef struct slopes {
     int64_t n, d, classes;
-    far_mat u;        /* n x (d + 1) */
-    double *length;   /* |a| */
-    far_mat t, tr;    /* T'(r) and T'(r) r, n x n */
-    far_mat alpha;    /* n x classes */
-    far_mat along;    /* sum_k alpha_k T'(r_ik) r_ik, n x classes */
-    far_mat part, up; /* alpha_k u_k, and its product with t: n x (d + 1) */
+    far_mat u;         /* n x (d + 1) */
+    double *length;    /* |a| */
+    far_mat t, tr;     /* T'(r) and T'(r) r, n x n */
+    far_mat alpha;     /* n x classes */
+    far_mat along;     /* sum_k alpha_k T'(r_ik) r_ik, n x classes */
+    far_mat part, up;  /* alpha_k u_k, and its product with t: n x (d + 1) */
+    far_mat g, turned; /* d f_c(x_i) / d x_ij for one class: n x d, and transposed */
+    far_mat product;   /* turned g: d x d */
 } slopes;
 
 static far_mat matrix(int64_t rows, int64_t cols)
@@ -44,12 +46,16 @@ static slopes slopes_make(int64_t n, int64_t d, int64_t classes)
     s.along = matrix(n, classes);
     s.part = matrix(n, d + 1);
     s.up = matrix(n, d + 1);
+    s.g = matrix(n, d);
+    s.turned = matrix(d, n);
+    s.product = matrix(d, d);
     return s;
 }
 
 static void slopes_free(slopes *s)
 {
-    far_mat *all[] = {&s->u, &s->t, &s->tr, &s->alpha, &s->along, &s->part, &s->up};
+    far_mat *all[] = {&s->u,    &s->t,  &s->tr, &s->alpha,  &s->along,
+                      &s->part, &s->up, &s->g,  &s->turned, &s->product};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]->data);
     }
@@ -117,16 +123,21 @@ static double kernel_slope(double r)
     return half * half2 + inner_slope * half2 + inner * half / (2 * M_PI * root2);
 }
 
+static void transpose(const far_mat *from, far_mat *to)
+{
+    const double *a = from->data;
+    double *b = to->data;
+    for (int64_t i = 0; i < from->rows; i++) {
+        for (int64_t j = 0; j < from->cols; j++) {
+            b[j * from->rows + i] = a[i * from->cols + j];
+        }
+    }
+}
+
 static far_status multiply_directions(uci90_lab *lab, slopes *s)
 {
     far_mat transposed = matrix(s->d + 1, s->n);
-    const double *u = s->u.data;
-    double *to = transposed.data;
-    for (int64_t i = 0; i < s->n; i++) {
-        for (int64_t j = 0; j <= s->d; j++) {
-            to[j * s->n + i] = u[i * (s->d + 1) + j];
-        }
-    }
+    transpose(&s->u, &transposed);
     far_status st = far_multiply(lab->ctx, &s->u, &transposed, &s->tr);
     free(transposed.data);
     return st;
@@ -158,44 +169,49 @@ static void weigh_directions(slopes *s, int64_t class)
     }
 }
 
-static void add_squares(const slopes *s, int64_t class, double *relevance)
+static void set_gradients(const slopes *s, int64_t class)
 {
     const double *u = s->u.data, *up = s->up.data, *along = s->along.data;
+    double *g = s->g.data;
     for (int64_t i = 0; i < s->n; i++) {
         for (int64_t j = 0; j < s->d; j++) {
             int64_t at = i * (s->d + 1) + j;
-            double slope = (up[at] - along[i * s->classes + class] * u[at]) / s->length[i];
-            relevance[j] += slope * slope;
+            g[i * s->d + j] = (up[at] - along[i * s->classes + class] * u[at]) / s->length[i];
         }
     }
 }
 
-static far_status sum_squares(uci90_lab *lab, slopes *s, double *relevance)
+static far_status sum_products(uci90_lab *lab, slopes *s, double *m)
 {
+    const double *product = s->product.data;
     far_status st;
     TRY(far_multiply(lab->ctx, &s->tr, &s->alpha, &s->along));
     for (int64_t c = 0; c < s->classes; c++) {
         weigh_directions(s, c);
         TRY(far_multiply(lab->ctx, &s->t, &s->part, &s->up));
-        add_squares(s, c, relevance);
+        set_gradients(s, c);
+        transpose(&s->g, &s->turned);
+        TRY(far_multiply(lab->ctx, &s->turned, &s->g, &s->product));
+        for (int64_t k = 0; k < s->d * s->d; k++) {
+            m[k] += product[k];
+        }
     }
 done:
     return st;
 }
 
-far_status uci90_relevance(uci90_lab *lab, const uci90_set *set, const uci90_rows *train,
-                           double *relevance)
+far_status uci90_relevance(uci90_lab *lab, const uci90_set *set, const uci90_rows *train, double *m)
 {
     uci90_features raw = {.rows = set->n, .width = set->d, .z = set->x};
     double *x = uci90_gather(&raw, train);
     slopes s = slopes_make(train->count, set->d, set->classes);
     far_status st;
-    memset(relevance, 0, (size_t)set->d * sizeof *relevance);
+    memset(m, 0, (size_t)(set->d * set->d) * sizeof *m);
     TRY(fit_weights(lab, set, train, x, &s));
     set_directions(x, &s);
     TRY(multiply_directions(lab, &s));
     set_slopes(&s);
-    TRY(sum_squares(lab, &s, relevance));
+    TRY(sum_products(lab, &s, m));
 done:
     slopes_free(&s);
     free(x);
@@ -215,25 +231,65 @@ static double mean_square(const uci90_features *f, const uci90_rows *rows)
     return sum / (double)(rows->count * f->width);
 }
 
-static void multiply_columns(const double *relevance, double factor, uci90_features *f)
+/* Overwrites m by the lower triangle L of m = L L'; a direction without relevance gets a column of
+ * zeros. */
+static void factor(int64_t d, double *m)
 {
-    for (int64_t i = 0; i < f->rows; i++) {
-        for (int64_t j = 0; j < f->width; j++) {
-            f->z[i * f->width + j] *= factor * sqrt(relevance ? relevance[j] : 1);
+    double least = 0;
+    for (int64_t j = 0; j < d; j++) {
+        least = fmax(least, 1e-12 * m[j * d + j]);
+    }
+    for (int64_t j = 0; j < d; j++) {
+        double pivot = m[j * d + j], scale = pivot > least ? 1 / sqrt(pivot) : 0;
+        for (int64_t i = 0; i < d; i++) {
+            m[i * d + j] *= i < j ? 0 : scale;
+        }
+        for (int64_t i = j + 1; i < d; i++) {
+            for (int64_t k = j + 1; k <= i; k++) {
+                m[i * d + k] -= m[i * d + j] * m[k * d + j];
+            }
         }
     }
 }
 
-void uci90_weigh(const double *relevance, const uci90_rows *train, uci90_features *f)
+/* L with L L' = m, or for the diagonal of m alone. */
+static void take_root(int64_t d, bool turn, double *m)
 {
-    double before = mean_square(f, train), mean = 0;
-    for (int64_t j = 0; j < f->width; j++) {
-        mean += relevance[j] / (double)f->width;
+    if (turn) {
+        factor(d, m);
+        return;
     }
-    if (!(mean > 0)) {
-        return; /* one class only: nothing is known */
+    for (int64_t i = 0; i < d; i++) {
+        for (int64_t j = 0; j < d; j++) {
+            m[i * d + j] = i == j ? sqrt(m[i * d + j]) : 0;
+        }
     }
-    multiply_columns(relevance, 1 / sqrt(mean), f);
-    double after = mean_square(f, train);
-    multiply_columns(NULL, after > 0 ? sqrt(before / after) : 1, f);
+}
+
+far_status uci90_weigh(uci90_lab *lab, double *m, bool turn, const uci90_rows *train,
+                       uci90_features *f)
+{
+    double before = mean_square(f, train), trace = 0;
+    int64_t d = f->width;
+    for (int64_t j = 0; j < d; j++) {
+        trace += m[j * d + j];
+    }
+    if (!(trace > 0)) {
+        return FAR_OK; /* one class only: nothing is known */
+    }
+    double *old = f->z;
+    far_mat from = far_mat_view(old, f->rows, d, FAR_F64);
+    far_mat to = matrix(f->rows, d), root = far_mat_view(m, d, d, FAR_F64);
+    for (int64_t k = 0; k < d * d; k++) {
+        m[k] /= trace;
+    }
+    take_root(d, turn, m);
+    far_status st = far_multiply(lab->ctx, &from, &root, &to);
+    f->z = to.data;
+    free(old);
+    double after = mean_square(f, train), factor = after > 0 ? sqrt(before / after) : 1;
+    for (int64_t k = 0; k < f->rows * d; k++) {
+        f->z[k] *= factor;
+    }
+    return st;
 }

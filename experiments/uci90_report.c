@@ -31,44 +31,74 @@ double uci90_mean(const uci90_result *results, int64_t count, uci90_column colum
     return sum / (double)count;
 }
 
-static void print_columns(FILE *to, const double *percent, int columns)
+double uci90_mean_loss(const uci90_result *results, int64_t count, uci90_column column)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += results[i].log_loss[column];
+    }
+    return sum / (double)count;
+}
+
+static void print_columns(FILE *to, const double *percent, const double *log_loss, int columns)
 {
     for (int c = 0; c < columns; c++) {
         fprintf(to, " %7.2f", percent[c]);
     }
+    fprintf(to, "  ");
+    for (int c = 0; c < columns; c++) {
+        fprintf(to, " %7.4f", log_loss[c]);
+    }
+}
+
+static void print_header(FILE *to, int columns)
+{
+    fprintf(to, "%-30s %5s %4s %7s", "set", "n", "d", "classes");
+    for (int c = 0; c < columns; c++) {
+        fprintf(to, " %7c", 'a' + c);
+    }
+    fprintf(to, "  ");
+    for (int c = 0; c < columns; c++) {
+        fprintf(to, "  loss %c", 'a' + c);
+    }
+    fprintf(to, " %8s\n", "seconds");
 }
 
 void uci90_print_table(FILE *to, const uci90_result *results, int64_t count)
 {
     int columns = has_nested(results, count) ? UCI90_COLUMNS : UCI90_NESTED;
-    double mean[UCI90_COLUMNS], seconds = 0;
-    fprintf(to, "%-30s %5s %4s %7s %7s %7s %7s%s %8s\n", "set", "n", "d", "classes", "a", "b", "c",
-            columns > UCI90_NESTED ? "       d" : "", "seconds");
+    double mean[UCI90_COLUMNS], mean_loss[UCI90_COLUMNS], seconds = 0;
+    print_header(to, columns);
     for (int64_t i = 0; i < count; i++) {
         const uci90_result *r = &results[i];
         fprintf(to, "%-30s %5lld %4lld %7lld", r->name, (long long)r->n, (long long)r->d,
                 (long long)r->classes);
-        print_columns(to, r->percent, columns);
+        print_columns(to, r->percent, r->log_loss, columns);
         fprintf(to, " %8.1f\n", r->seconds);
         seconds += r->seconds;
     }
     for (int c = 0; c < columns; c++) {
         mean[c] = uci90_mean(results, count, (uci90_column)c);
+        mean_loss[c] = uci90_mean_loss(results, count, (uci90_column)c);
     }
     fprintf(to, "%-30s %5lld %4s %7s", "mean of sets", (long long)count, "", "");
-    print_columns(to, mean, columns);
+    print_columns(to, mean, mean_loss, columns);
     fprintf(to, " %8.1f\n", seconds);
 }
 
 void uci90_print_explanation(FILE *to, bool nested)
 {
-    fprintf(to, "\nPercent of test rows that are right, mean over 4 folds.\n"
+    fprintf(to, "\nPercent of test rows that are right, and log loss (natural logarithm) of their "
+                "probabilities;\nmeans over 4 folds.\n"
                 "a  one network, the most accurate on the validation half: chosen as Arora et al. "
                 "choose\n"
                 "b  one network, the least squared error over both halves\n"
                 "c  a committee of 10, chosen greedily for squared error over both halves\n");
     if (nested) {
-        fprintf(to, "d  such a committee, chosen for each fold from its training rows alone\n");
+        fprintf(to,
+                "d  such a committee, chosen for each fold by cross-validation in %d parts of its "
+                "training rows alone\n",
+                UCI90_PARTS);
     }
     fprintf(to, "\nPublished means over the same 90 sets and folds (Arora et al. 2020):\n");
     for (size_t i = 0; i < sizeof ARORA / sizeof ARORA[0]; i++) {
@@ -90,13 +120,17 @@ bool uci90_write_csv(const char *path, const uci90_result *results, int64_t coun
     if (!to) {
         return false;
     }
-    fprintf(to, "set,n,d,classes,a,b,c,%sseconds\n", nested ? "nested," : "");
+    fprintf(to, "set,n,d,classes,a,b,c,%sa_log_loss,b_log_loss,c_log_loss,%sseconds\n",
+            nested ? "nested," : "", nested ? "nested_log_loss," : "");
     for (int64_t i = 0; i < count; i++) {
         const uci90_result *r = &results[i];
         fprintf(to, "%s,%lld,%lld,%lld", r->name, (long long)r->n, (long long)r->d,
                 (long long)r->classes);
         for (int c = 0; c < (nested ? UCI90_COLUMNS : UCI90_NESTED); c++) {
             fprintf(to, ",%.4f", r->percent[c]);
+        }
+        for (int c = 0; c < (nested ? UCI90_COLUMNS : UCI90_NESTED); c++) {
+            fprintf(to, ",%.6f", r->log_loss[c]);
         }
         fprintf(to, ",%.2f\n", r->seconds);
     }

@@ -1,6 +1,6 @@
 /*
  * The steps of experiments/uci90 on small made-up sets: encodings, relevance against differences of
- * kernels, committees, that splits are honoured, and the whole protocol.
+ * kernels, committees, links, that splits are honoured, and the whole protocol.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -74,6 +74,18 @@ static uci90_set blobs(int64_t n, int64_t d)
         set.x[i * d] += set.label[i] ? 2 : -2;
     }
     return set;
+}
+
+/* All rows, the testing half first. */
+static uci90_rows both(const uci90_set *set)
+{
+    uci90_rows all = {.at = UCI90_ALLOC(set->n, int64_t)};
+    for (int64_t i = 0; i < set->n; i++) {
+        all.at[all.count++] = i < set->halves.test.count
+                                  ? set->halves.test.at[i]
+                                  : set->halves.train.at[i - set->halves.test.count];
+    }
+    return all;
 }
 
 /* ---- encodings ---- */
@@ -168,7 +180,7 @@ static void relevance_is_the_square_of_derivatives(void **state)
 {
     enum { N = 41, D = 3 };
     uci90_set set = noise_set(N, D, 2);
-    double relevance[D], mean[2], weights_data[N], k_data[N * N];
+    double relevance[D * D], mean[2], weights_data[N], k_data[N * N];
     uci90_split whole = uci90_split_make(N, 0);
     uci90_rows all = whole.train;
     (void)state;
@@ -186,7 +198,7 @@ static void relevance_is_the_square_of_derivatives(void **state)
     double first = difference_square(&set, &x, &weights, 0);
     for (int j = 1; j < D; j++) {
         double wanted = difference_square(&set, &x, &weights, j) / first;
-        assert_close(relevance[j] / relevance[0] / wanted, 1, 1e-4);
+        assert_close(relevance[j * D + j] / relevance[0] / wanted, 1, 1e-4);
     }
     free(targets);
     uci90_split_free(&whole);
@@ -196,7 +208,7 @@ static void relevance_is_the_square_of_derivatives(void **state)
 static void relevance_finds_the_feature_that_matters(void **state)
 {
     uci90_set set = noise_set(101, 7, 2);
-    double relevance[7];
+    double relevance[49];
     uci90_features f;
     (void)state;
     for (int64_t i = 0; i < set.n; i++) {
@@ -206,8 +218,39 @@ static void relevance_finds_the_feature_that_matters(void **state)
     assert_int_equal(uci90_encode(&lab, &set, UCI90_RELEVANCE, &set.halves.train, &f), FAR_OK);
     for (int j = 0; j < 7; j++) {
         double scale = f.z[j] / set.x[j], scale4 = f.z[4] / set.x[4];
-        assert_true(j == 4 || relevance[4] > 3 * relevance[j]);
-        assert_close(scale / scale4, sqrt(relevance[j] / relevance[4]), 1e-10);
+        assert_true(j == 4 || relevance[4 * 7 + 4] > 3 * relevance[j * 7 + j]);
+        assert_close(scale / scale4, sqrt(relevance[j * 7 + j] / relevance[4 * 7 + 4]), 1e-10);
+    }
+    uci90_features_free(&f);
+    uci90_set_free(&set);
+}
+
+/* a' b of encoded rows is a' M b of the raw ones, up to one factor. */
+static void directions_are_the_root_of_the_matrix(void **state)
+{
+    enum { D = 5 };
+    uci90_set set = noise_set(53, D, 3);
+    double m[D * D], factor = 0;
+    uci90_features f;
+    (void)state;
+    for (int64_t i = 0; i < set.n; i++) { /* the sum of two features tells the class */
+        double sum = set.x[i * D] + set.x[i * D + 1];
+        set.label[i] = (sum > -0.5) + (sum > 0.5);
+    }
+    assert_int_equal(uci90_relevance(&lab, &set, &set.halves.train, m), FAR_OK);
+    assert_true(m[1] > 0.3 * m[0]); /* so the features go together */
+    assert_int_equal(uci90_encode(&lab, &set, UCI90_DIRECTIONS, &set.halves.train, &f), FAR_OK);
+    for (int64_t i = 0; i < set.n; i++) {
+        const double *a = set.x + i * D, *b = set.x + (i + 7) % set.n * D;
+        double wanted = 0, got = 0;
+        for (int j = 0; j < D; j++) {
+            got += f.z[i * D + j] * f.z[(i + 7) % set.n * D + j];
+            for (int k = 0; k < D; k++) {
+                wanted += a[j] * m[j * D + k] * b[k];
+            }
+        }
+        factor = i == 0 ? got / wanted : factor;
+        assert_close(got, factor * wanted, 1e-9 * (1 + fabs(got)));
     }
     uci90_features_free(&f);
     uci90_set_free(&set);
@@ -286,40 +329,211 @@ static void equal_accuracy_is_decided_by_squared_error(void **state)
 
 /* ---- splits ---- */
 
-/* A row's out-of-half score must not know the row's label, nor any of its half's. */
+static void score_both_ways(const uci90_set *set, uci90_scores *out)
+{
+    uci90_split ways[] = {set->halves, {.train = set->halves.test, .test = set->halves.train}};
+    *out = uci90_scores_make(set, UCI90_ENCODINGS);
+    assert_int_equal(uci90_score(&lab, set, ways, 2, out), FAR_OK);
+}
+
+/* A row's out-of-half score must not know the row's label, nor any of its half's: they are changed
+ * in the odd rows, then in the even ones. */
 static void scores_do_not_see_the_labels_they_are_for(void **state)
 {
     uci90_set set = noise_set(31, 3, 3);
     uci90_scores before, after;
     (void)state;
-    assert_int_equal(uci90_score_both_ways(&lab, &set, &set.halves, &before), FAR_OK);
-    for (int64_t i = 0; i < set.halves.test.count; i++) {
-        int64_t *label = &set.label[set.halves.test.at[i]];
-        *label = (*label + 1) % 3;
-    }
-    assert_int_equal(uci90_score_both_ways(&lab, &set, &set.halves, &after), FAR_OK);
-    for (int k = 0; k < UCI90_CANDIDATES; k++) {
-        for (int64_t i = 0; before.of[k] && i < set.n; i++) {
-            bool same = memcmp(before.of[k] + 3 * i, after.of[k] + 3 * i, 24) == 0;
-            assert_int_equal(same, i % 2 == 1); /* odd rows are the half whose labels changed */
+    for (int odd = 0; odd < 2; odd++) {
+        const uci90_rows *changed = odd ? &set.halves.test : &set.halves.train;
+        score_both_ways(&set, &before);
+        for (int64_t i = 0; i < changed->count; i++) {
+            set.label[changed->at[i]] = (set.label[changed->at[i]] + 1) % 3;
         }
+        score_both_ways(&set, &after);
+        for (int k = 0; k < UCI90_CANDIDATES; k++) {
+            for (int64_t i = 0; before.of[k] && i < set.n; i++) {
+                bool same = memcmp(before.of[k] + 3 * i, after.of[k] + 3 * i, 24) == 0;
+                assert_int_equal(same, i % 2 == odd);
+            }
+        }
+        assert_null(before.of[uci90_candidate(UCI90_ONE_HOT, 0, 0)]);
+        assert_non_null(before.of[uci90_candidate(UCI90_DIRECTIONS, 3, 5)]);
+        uci90_scores_free(&before);
+        uci90_scores_free(&after);
     }
-    assert_null(before.of[uci90_candidate(UCI90_ONE_HOT, 0, 0)]);
-    assert_non_null(before.of[uci90_candidate(UCI90_RELEVANCE, 3, 5)]);
-    uci90_scores_free(&before);
-    uci90_scores_free(&after);
+    uci90_set_free(&set);
+}
+
+static void parts_test_every_row_once(void **state)
+{
+    uci90_set set = noise_set(37, 1, 3);
+    const uci90_rows *train = &set.fold[1].train;
+    uci90_split splits[UCI90_PARTS];
+    int tested[37] = {0}, most[3] = {0}, least[3] = {37, 37, 37};
+    (void)state;
+    uci90_part(&set, train, splits);
+    for (int s = 0; s < UCI90_PARTS; s++) {
+        int count[3] = {0};
+        bool trained[37] = {false};
+        assert_int_equal(splits[s].train.count + splits[s].test.count, train->count);
+        for (int64_t i = 0; i < splits[s].train.count; i++) {
+            trained[splits[s].train.at[i]] = true;
+        }
+        for (int64_t i = 0; i < splits[s].test.count; i++) {
+            int64_t at = splits[s].test.at[i];
+            tested[at]++;
+            count[set.label[at]]++;
+            assert_false(trained[at]);
+        }
+        for (int c = 0; c < 3; c++) {
+            most[c] = count[c] > most[c] ? count[c] : most[c];
+            least[c] = count[c] < least[c] ? count[c] : least[c];
+        }
+        uci90_split_free(&splits[s]);
+    }
+    for (int64_t i = 0; i < set.n; i++) {
+        assert_int_equal(tested[i], i % UCI90_FOLDS != 1);
+    }
+    for (int c = 0; c < 3; c++) {
+        assert_true(most[c] - least[c] <= 1);
+    }
+    uci90_set_free(&set);
+}
+
+/* d's choice and what teaches its link know the labels of the training rows, and no others. */
+static void nested_choice_does_not_see_the_test_rows(void **state)
+{
+    uci90_set set = blobs(47, 3);
+    const uci90_split *fold = &set.fold[2];
+    uci90_judged before, after, other;
+    size_t bytes = (size_t)(set.n * set.classes) * sizeof(double);
+    (void)state;
+    assert_int_equal(uci90_choose_within(&lab, &set, &fold->train, &before), FAR_OK);
+    for (int64_t i = 0; i < fold->test.count; i++) {
+        set.label[fold->test.at[i]] ^= 1;
+    }
+    assert_int_equal(uci90_choose_within(&lab, &set, &fold->train, &after), FAR_OK);
+    assert_memory_equal(&before.choice, &after.choice, sizeof before.choice);
+    assert_memory_equal(before.held_out, after.held_out, bytes);
+    assert_int_equal(before.rows.count, fold->train.count);
+    for (int64_t i = 0; i < fold->test.count; i++) {
+        int64_t at = fold->test.at[i];
+        assert_true(after.held_out[2 * at] == 0 && after.held_out[2 * at + 1] == 0);
+    }
+    set.label[fold->train.at[0]] ^= 1;
+    assert_int_equal(uci90_choose_within(&lab, &set, &fold->train, &other), FAR_OK);
+    assert_true(memcmp(before.held_out, other.held_out, bytes) != 0);
+    uci90_judged_free(&before);
+    uci90_judged_free(&after);
+    uci90_judged_free(&other);
+    uci90_set_free(&set);
+}
+
+static void large_sets_are_judged_on_their_first_parts(void **state)
+{
+    uci90_set set = blobs(59, 2);
+    int64_t n = set.n;
+    uci90_split splits[UCI90_PARTS];
+    uci90_rows few = {.count = 40, .at = set.fold[0].train.at};
+    uci90_judged j;
+    (void)state;
+    uci90_part(&set, &few, splits);
+    set.x = realloc(set.x, (UCI90_LARGE + 1) * 2 * sizeof(double));
+    set.label = realloc(set.label, (UCI90_LARGE + 1) * sizeof(int64_t));
+    assert_true(set.x && set.label);
+    for (int64_t i = n; i <= UCI90_LARGE; i++) {
+        set.x[2 * i] = set.x[2 * i + 1] = (double)i / UCI90_LARGE;
+        set.label[i] = 0;
+    }
+    set.n = UCI90_LARGE + 1;
+    assert_int_equal(uci90_choose_within(&lab, &set, &few, &j), FAR_OK);
+    assert_int_equal(j.rows.count, splits[0].test.count + splits[1].test.count);
+    assert_int_equal(j.rows.at[splits[0].test.count], splits[1].test.at[0]);
+    for (int s = 0; s < UCI90_PARTS; s++) {
+        uci90_split_free(&splits[s]);
+    }
+    uci90_judged_free(&j);
+    uci90_set_free(&set);
+}
+
+/* ---- links ---- */
+
+/* Labels drawn from a link's own probabilities teach that link. */
+static void links_find_the_one_that_drew_the_labels(void **state)
+{
+    enum { N = 20011, C = 3 };
+    uci90_set set = noise_set(N, 1, C);
+    uci90_rows all = {.count = N, .at = UCI90_ALLOC(N, int64_t)};
+    uci90_link truth = {.slope = {2, 0.7}}, link;
+    double *scores = UCI90_ALLOC(N * C, double), p[C], loss, own, entropy = 0;
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        double u = far_random_uniform(SEED + 2, (uint64_t)i), sum = 0;
+        for (int c = 0; c < C; c++) {
+            scores[C * i + c] = far_random_uniform(SEED + 3, (uint64_t)(C * i + c)) * 1.2 - 0.1;
+        }
+        uci90_link_apply(&truth, scores + C * i, C, p);
+        set.label[i] = C - 1;
+        for (int c = C - 1; c >= 0; c--) {
+            entropy -= p[c] * log(p[c]) / N;
+        }
+        for (int c = 0; c < C - 1; c++) {
+            sum += p[c];
+            if (u < sum) {
+                set.label[i] = c;
+                break;
+            }
+        }
+        all.at[i] = i;
+    }
+    link = uci90_link_fit(&set, &all, scores);
+    assert_int_equal(uci90_log_loss(&lab, &set, &all, scores, &link, &loss), FAR_OK);
+    assert_int_equal(uci90_log_loss(&lab, &set, &all, scores, &truth, &own), FAR_OK);
+    assert_close(link.slope[0], 2, 0.25);
+    assert_close(link.slope[1], 0.7, 0.1);
+    assert_true(loss < own + 1e-5 && loss > own - 1e-3); /* own rows are met a little better */
+    assert_close(own, entropy, 0.02);
+    FREE(scores, all.at);
+    uci90_set_free(&set);
+}
+
+static void links_stay_finite_where_scores_separate(void **state)
+{
+    uci90_set set = noise_set(19, 1, 2);
+    uci90_rows all = both(&set);
+    double scores[38], p[2], loss, wrong;
+    (void)state;
+    for (int64_t i = 0; i < set.n; i++) {
+        scores[2 * i] = set.label[i] ? 0.1 : 0.9;
+        scores[2 * i + 1] = 1 - scores[2 * i];
+    }
+    uci90_link link = uci90_link_fit(&set, &all, scores);
+    uci90_link_apply(&link, scores, 2, p);
+    assert_close(p[0] + p[1], 1, 1e-12);
+    assert_close(fmin(p[0], p[1]), 0.5 / 20 + 0.1 / 20 * 0.5, 0.005);
+    assert_int_equal(uci90_log_loss(&lab, &set, &all, scores, &link, &loss), FAR_OK);
+    for (int64_t i = 0; i < set.n; i++) {
+        set.label[i] ^= 1;
+    }
+    assert_int_equal(uci90_log_loss(&lab, &set, &all, scores, &link, &wrong), FAR_OK);
+    assert_close(loss, -log(fmax(p[0], p[1])), 1e-9);
+    assert_close(wrong, -log(fmin(p[0], p[1])), 1e-9);
+    free(all.at);
     uci90_set_free(&set);
 }
 
 static void scores_sum_to_one(void **state)
 {
     uci90_set set = noise_set(29, 2, 5);
+    uci90_rows all = both(&set);
+    uci90_gram gram;
     uci90_features f;
     double *scores[UCI90_RIDGES] = {NULL};
     (void)state;
     scores[2] = UCI90_ALLOC(set.n * 5, double);
     assert_int_equal(uci90_encode(&lab, &set, UCI90_RAW, &set.halves.train, &f), FAR_OK);
-    assert_int_equal(uci90_fit(&lab, &set, &f, lab.net[1], &set.halves, scores), FAR_OK);
+    assert_int_equal(uci90_gram_make(&lab, &f, lab.net[1], &all, &gram), FAR_OK);
+    assert_int_equal(uci90_fit(&lab, &set, &gram, &set.halves, scores), FAR_OK);
     for (int64_t i = 0; i < set.n; i++) {
         double sum = 0;
         for (int c = 0; c < 5; c++) {
@@ -327,7 +541,8 @@ static void scores_sum_to_one(void **state)
         }
         assert_close(sum, i % 2, 1e-12); /* rows of the other half are left as they were */
     }
-    free(scores[2]);
+    FREE(scores[2], all.at);
+    uci90_gram_free(&gram);
     uci90_features_free(&f);
     uci90_set_free(&set);
 }
@@ -341,7 +556,7 @@ static void blobs_are_told_apart(void **state)
     (void)state;
     assert_int_equal(uci90_run(&lab, &set, true, &r), FAR_OK);
     for (int c = 0; c < UCI90_COLUMNS; c++) {
-        assert_true(r.percent[c] > 95);
+        assert_true(r.percent[c] > 95 && r.log_loss[c] > 0 && r.log_loss[c] < 0.2);
     }
     assert_true(r.done && r.n == 120 && r.d == 3 && r.classes == 2);
     assert_string_equal(r.name, "made-up");
@@ -358,6 +573,7 @@ static void labels_that_nothing_tells_are_guessed(void **state)
     assert_int_equal(uci90_run(&lab, &set, true, &r), FAR_OK);
     for (int c = 0; c < UCI90_COLUMNS; c++) {
         assert_true(r.percent[c] > 35 && r.percent[c] < 65);
+        assert_true(r.log_loss[c] > 0.65 && r.log_loss[c] < 0.76); /* log 2: nothing is told */
     }
     uci90_set_free(&set);
 }
@@ -368,7 +584,8 @@ static void without_nesting_the_column_is_empty(void **state)
     uci90_result r;
     (void)state;
     assert_int_equal(uci90_run(&lab, &set, false, &r), FAR_OK);
-    assert_true(isnan(r.percent[UCI90_NESTED]) && r.percent[UCI90_COMMITTEE] > 80);
+    assert_true(isnan(r.percent[UCI90_NESTED]) && isnan(r.log_loss[UCI90_NESTED]));
+    assert_true(r.percent[UCI90_COMMITTEE] > 80);
     uci90_set_free(&set);
 }
 
@@ -466,11 +683,17 @@ int main(void)
         cmocka_unit_test(one_hot_counts_a_category_as_one_feature),
         cmocka_unit_test(relevance_is_the_square_of_derivatives),
         cmocka_unit_test(relevance_finds_the_feature_that_matters),
+        cmocka_unit_test(directions_are_the_root_of_the_matrix),
         cmocka_unit_test(relevance_of_one_class_changes_nothing),
         cmocka_unit_test(committees_take_what_completes_them),
         cmocka_unit_test(equal_accuracy_is_decided_by_squared_error),
         cmocka_unit_test(scores_do_not_see_the_labels_they_are_for),
         cmocka_unit_test(scores_sum_to_one),
+        cmocka_unit_test(parts_test_every_row_once),
+        cmocka_unit_test(nested_choice_does_not_see_the_test_rows),
+        cmocka_unit_test(large_sets_are_judged_on_their_first_parts),
+        cmocka_unit_test(links_find_the_one_that_drew_the_labels),
+        cmocka_unit_test(links_stay_finite_where_scores_separate),
         cmocka_unit_test(blobs_are_told_apart),
         cmocka_unit_test(labels_that_nothing_tells_are_guessed),
         cmocka_unit_test(without_nesting_the_column_is_empty),

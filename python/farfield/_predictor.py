@@ -160,31 +160,53 @@ class Predictor:
 
     # ---- values ----
 
+    def _points(self, x: ArrayLike, name: str = "x") -> np.ndarray:
+        """m x inputs; rows of a table, where they are fewer columns than inputs, are refused."""
+        x = _lib.array(x, name).astype(np.float64, copy=False)
+        columns = lib.far_columns_describe(self._info.columns)
+        if columns.named and x.shape[1] == columns.features != columns.inputs:
+            raise errors.ShapeError(
+                f"{name} has {columns.features} columns, one for each feature, but the model has "
+                f"{columns.inputs} inputs (`input_names`): one-hot categories and ranks of numbers "
+                "count. `predict` takes rows of features, and with at_infinity=True directions; "
+                'fitted with ranks="none" a number is one input'
+            )
+        return x
+
+    def _ranks(self) -> set[int]:
+        """Which inputs are ranks of others, in steps or not."""
+        columns = self._info.columns
+        count = lib.far_columns_describe(columns).features if columns else 0
+        features = (lib.far_columns_feature(columns, i) for i in range(count))
+        return {f.first + k for f in features if f.name and f.ranked for k in range(1, f.width)}
+
     def __call__(self, x: ArrayLike) -> np.ndarray:
-        """f(x), m x outputs, of points m x inputs in raw units."""
-        x = _lib.array(x).astype(np.float64, copy=False)
+        """f(x), m x outputs, of points m x inputs in raw units; `predict` takes features."""
+        x = self._points(x)
         out = np.empty((len(x), self._info.outputs))
         _lib.call(lib.far_predictor_eval, self._predictor, _lib.view(x), _lib.view(out))
         return out
 
     def gradient(self, x: ArrayLike) -> np.ndarray:
-        """df/dx at points m x inputs in raw units: m x outputs x inputs. In closed form at infinite
-        width; of classes, of their scores or logits.
+        """df/dx at points m x inputs in raw units: m x outputs x inputs (`input_names`: one-hot
+        categories and ranks are inputs of their own). In closed form at infinite width; of classes,
+        of their scores or logits.
 
         >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
         >>> f = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
         >>> f.gradient([[0.1], [0.2]]).shape
         (2, 1, 1)
         """
-        x = _lib.array(x).astype(np.float64, copy=False)
+        x = self._points(x)
         out = np.empty((len(x), self._info.outputs, self._info.inputs))
         flat = out.reshape(len(x), -1)
         _lib.call(lib.far_model_gradient, self._predictor, _lib.view(x), _lib.view(flat))
         return out
 
     def limit(self, u: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """(value, order), each m x outputs: f(t u_i) ~ value t ** order as t grows."""
-        u = _lib.array(u, "u").astype(np.float64, copy=False)
+        """(value, order), each m x outputs: f(t u_i) ~ value t ** order as t grows, of directions
+        m x inputs. `predict(U, at_infinity=True)` takes directions of features."""
+        u = self._points(u, "u")
         out = [np.empty((len(u), self._info.outputs)) for _ in range(2)]
         _lib.call(lib.far_predictor_limit, self._predictor, _lib.view(u), *map(_lib.view, out))
         return out[0], out[1]
@@ -254,7 +276,8 @@ class Predictor:
         rows: tuple[np.ndarray, np.ndarray] | None = None, **options: Any,
     ) -> Figure:  # fmt: skip
         """A `Figure` of one output along one input, far beyond its data: from reach times their
-        range below to as much above. The other inputs stay at `at` (default: means of the rows).
+        range below to as much above. Ranks follow their numbers, and are not counted in feature;
+        the other inputs stay at `at` (default: means of the rows).
         rows: (x, y), raw, which are shown as points if f has one input; those of infinite width
         keep theirs. certificate: its bounds are shown. options: those of Figure.
 
@@ -264,17 +287,19 @@ class Predictor:
         >>> figure.svg().count("far-series") >= 3
         True
         """
-        names = self.input_names
-        j = names.index(feature) if isinstance(feature, str) else int(feature)
+        names, ranks = self.input_names, self._ranks()
+        j = _chosen([(i, name) for i, name in enumerate(names) if i not in ranks], feature)
         x, y = self.rows() if rows is None else rows
         low, high = x[:, j].min(), x[:, j].max()
         wide = reach * ((high - low) or 1.0)
         line = np.linspace(low - wide, high + wide, points)
         place = np.tile(np.mean(x, axis=0) if at is None else np.asarray(at, np.float64), (points, 1))
         place[:, j] = line
+        for point in place if ranks else ():
+            lib.far_columns_set_ranks(self._info.columns, ffi.from_buffer("double[]", point))
         labels = {"x_label": names[j], "y_label": self.output_names[output]}
         figure = Figure(**{**labels, **options}).line(line, self(place)[:, output], label="f")
-        if x.shape[1] == 1 and not self.class_names:
+        if len(names) - len(ranks) == 1 and not self.class_names:
             figure.points(x[:, 0], y[:, output], label="data")
         if certificate is not None and certificate.outputs[output].bounded:
             figure.rule(certificate.outputs[output].highest, label="proven bound")
@@ -337,6 +362,17 @@ class Predictor:
         columns = self._info.columns
         _lib.call(lib.far_columns_encode, columns, frame, ffi.NULL, _lib.view(out))
         return out
+
+
+def _chosen(inputs: list[tuple[int, str]], feature: int | str) -> int:
+    """The input of that name, or the one that the number counts to."""
+    if not isinstance(feature, str):
+        return inputs[int(feature)][0]
+    for i, name in inputs:
+        if name == feature:
+            return i
+    known = ", ".join(name for _, name in inputs[:20])
+    raise errors.ArgError(f"there is no input {feature!r}; there are {known}")
 
 
 def _unpickle(content: bytes) -> Predictor:

@@ -48,7 +48,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _is_matrix(self, X: Any) -> bool:
         """Whether a frame of pandas is numbers alone, and none may be missing."""
-        return _frame.is_pandas(X) and not self.impute and all(map(_numeric, X.dtypes))
+        numbers = _frame.is_pandas(X) and len(X.columns) and all(map(_numeric, X.dtypes))
+        return bool(numbers) and not self.impute
 
     def _named(self, X: Any, reset: bool) -> list[Column]:
         """The columns of a frame, their names and number checked as validate_data has it of matrices."""
@@ -106,13 +107,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return self.predictor_.certify(**options)
 
     def limit(self, U: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """(value, order), each m x outputs: where f goes along the directions U (m x inputs),
-        f(t u) ~ value t ** order."""
+        """(value, order), each m x outputs: where f goes along the directions U (m x inputs, see
+        `predictor_.input_names`), f(t u) ~ value t ** order."""
         check_is_fitted(self)
         return self.predictor_.limit(U)
 
     def gradient(self, X: ArrayLike) -> np.ndarray:
-        """df/dx at the points X (m x inputs, raw): m x outputs x inputs; of classes, of scores."""
+        """df/dx at the points X (m x inputs, raw, see `predictor_.input_names`): m x outputs x
+        inputs; of classes, of scores."""
         check_is_fitted(self)
         return self.predictor_.gradient(X)
 
@@ -340,9 +342,11 @@ class NTKRegressor(_Infinite, _Regressor):
     (all weights are trained) or "nngp" (the Bayesian posterior). ridge: relative to the mean
     diagonal (ridge_kind "absolute": not); None chooses it by leave-one-out error. metric: "diagonal"
     or "full" learns a linear map in front of the network. committee: the mean of so many of the
-    networks that were tried. ranks: "steps" adds steps of each number's rank, for jumps; None takes
-    them where they predict rows held out better (200 to 20000 rows, arch "auto"). method: "exact", "cg" or "nystrom". The other parameters are fields of
-    far_fit_opts (farfield/model.h); None is the default of the command.
+    networks that were tried; 0: of as many as predict rows held out better together. ranks: "steps"
+    adds steps of each number's rank, for jumps; None takes them where they predict rows held out
+    better (200 to 20000 rows, arch "auto"). copies: "drop" lets one of several equal rows count
+    while a network is chosen. method: "exact", "cg" or "nystrom". The other parameters are fields
+    of far_fit_opts (farfield/model.h); None is the default of the command.
 
     After fit: predictor_, arch_, ridge_, metric_, n_features_in_, feature_names_in_ and
     feature_importances_.

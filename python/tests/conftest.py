@@ -16,9 +16,9 @@ def names_of_doctests(doctest_namespace):
 @pytest.fixture
 def command(tmp_path):
     """Runs the farfield command in a folder of its own; FARFIELD names it."""
-    program = os.environ.get("FARFIELD") or shutil.which("farfield")
+    program = shutil.which(os.environ.get("FARFIELD") or "farfield")
     if not program:
-        pytest.skip("there is no farfield command: set FARFIELD to it")
+        pytest.skip("there is no farfield command: build it, set FARFIELD to it")
 
     def run(*words):
         done = subprocess.run([os.path.abspath(program), *map(str, words)], cwd=tmp_path,

@@ -351,6 +351,35 @@ def test_certificates_are_objects():
         bounded.check(model.predictor_)
 
 
+@pytest.mark.parametrize("ranks", ["all", "steps"])
+def test_bounds_hold_for_models_with_ranks(ranks):
+    model = farfield.NTKRegressor(ARCH, ranks=ranks).fit(X, y)
+    draw = np.random.default_rng(5)
+    far = draw.standard_normal((10000, 2)) * 10 ** draw.uniform(-2, 12, (10000, 1))
+    free = draw.standard_normal((1000, len(model.predictor_.input_names))) * 1e3
+    bound = model.certify(seconds=0).bound
+    assert abs(model.predict(far)).max() <= bound and abs(model.predictor_(free)).max() <= bound
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(far), model.predict(far))
+    end = model.predictor_.predict([[1.0, 0.0]], at_infinity=True).mean
+    assert np.allclose(model.predict([[1e12, 0.0]]), end[:, 0], rtol=1e-6)
+
+
+def test_inputs_are_told_from_features():
+    model = farfield.NTKRegressor(ARCH, ranks="all").fit(X, y)
+    assert model.gradient(np.zeros((3, 4))).shape == (3, 1, 4)
+    for method in (model.gradient, model.limit, model.predictor_):
+        with pytest.raises(farfield.ShapeError, match=r"2 columns, one for each feature.* 4 inputs"):
+            method(X[:3])
+        with pytest.raises(farfield.ShapeError, match="not . x 4"):
+            method(np.zeros((3, 5)))
+
+
+def test_frames_without_columns_are_refused():
+    with pytest.raises(ValueError, match="2 sample.* and 0 feature"):
+        farfield.NTKRegressor(ARCH).fit(pd.DataFrame(index=range(2)), [0, 1])
+
+
 def test_options_are_checked_by_name():
     with pytest.raises(farfield.ArgError, match="kernel is one of ntk, nngp"):
         farfield.NTKRegressor(ARCH, kernel="rbf").fit(X, y)

@@ -85,6 +85,22 @@ def test_plots_go_far_beyond_the_data(model):
     assert net.plot("x2", output=1).svg().startswith("<svg")
 
 
+@pytest.mark.parametrize("ranks", ["all", "steps"])
+def test_plots_move_ranks_with_their_numbers(ranks):
+    wide = np.column_stack([X, X[::-1] ** 3])
+    model = farfield.NTKRegressor("dense ln relu dense", ranks=ranks).fit(wide, y)
+    for j, name in enumerate(("x1", "x2")):
+        t, f = model.plot(name)._layers[0][1][:2]
+        rows = np.tile(model.predictor_.rows()[0].mean(0)[[0, model.predictor_.input_names.index("x2")]], (len(t), 1))
+        rows[:, j] = t
+        assert np.allclose(f, model.predict(rows), rtol=1e-12, atol=1e-12)
+        assert np.array_equal(model.plot(j)._layers[0][1][1], f)
+    with pytest.raises(farfield.ArgError, match="no input 'x3'; there are x1, x2$"):
+        model.plot("x3")
+    one = farfield.NTKRegressor("dense ln relu dense", ranks=ranks).fit(X, y)
+    assert [kind for kind, _, _ in one.plot()._layers] == ["line", "points"]
+
+
 def test_what_notebooks_show(model):
     assert "network" in model.predictor_._repr_html_() and "<table>" in model.predictor_._repr_html_()
     assert "bounded" in model.certify(seconds=0)._repr_html_()

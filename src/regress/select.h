@@ -33,7 +33,7 @@ typedef struct far_search {
     far_crew *crew;
     const struct far_search
         *rival;         /* with other inputs, which it is to beat; NULL: there is none */
-    double stages[2];   /* the best losses on few rows and on more of them */
+    double stages[3];   /* the best losses on few rows, on more of them and on all */
     bool hopeless;      /* beside the rival's */
     double fixed_ridge; /* NAN: free */
     double memory;      /* budget in bytes; the machine is asked once */

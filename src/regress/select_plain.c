@@ -295,21 +295,25 @@ static void drop_others(const far_search *s, far_trial *trials)
     }
 }
 
-/* Every structure on the whole subset, so that the table compares like with like; the best two are
- * refined there once more. */
+/* Every structure on the whole subset, so that the table compares like with like. */
+static far_status score_all(far_search *s, far_trial *trials)
+{
+    return far_search_run(s, FAR_PLAIN_TRIALS, s->rows, score_job, trials);
+}
+
+/* The best two are refined there once more. */
 static far_status refine_best(far_search *s, far_trial *trials)
 {
     bool taken[FAR_PLAIN_TRIALS] = {false};
     refine_task task = {.rows = s->rows, .evals = LAST_EVALS};
-    far_status st = far_search_run(s, FAR_PLAIN_TRIALS, s->rows, score_job, trials);
-    for (int i = 0; st == FAR_OK && s->rows > MIDDLE_ROWS && i < (s->rival ? 1 : LAST); i++) {
+    for (int i = 0; s->rows > MIDDLE_ROWS && i < (s->rival ? 1 : LAST); i++) {
         int64_t t = far_trial_best(s, trials, FAR_PLAIN_TRIALS, true, taken);
         if (t >= 0) {
             taken[t] = true;
             task.trials[task.count++] = &trials[t];
         }
     }
-    return st == FAR_OK ? far_search_run(s, task.count, task.rows, refine_job, &task) : st;
+    return far_search_run(s, task.count, task.rows, refine_job, &task);
 }
 
 /* ---- the edge ------------------------------------------------------------------------------ */
@@ -469,7 +473,7 @@ done:
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-enum { SCREENED, REFINED };
+enum { SCREENED, REFINED, SCORED };
 
 /* Notes the best loss after a stage; true: a rival need not go on. */
 static bool falls_behind(far_search *s, const far_trial *trials, int stage)
@@ -495,6 +499,10 @@ far_status far_plain_search(far_search *s, far_trial *trials, int64_t *chosen)
     }
     FAR_TRY(refine_finalists(s, trials));
     if (falls_behind(s, trials, REFINED)) {
+        return FAR_OK;
+    }
+    FAR_TRY(score_all(s, trials));
+    if (falls_behind(s, trials, SCORED)) {
         return FAR_OK;
     }
     FAR_TRY(refine_best(s, trials));

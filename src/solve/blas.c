@@ -65,7 +65,7 @@ far_status far_blas_fits(far_ctx *ctx, int64_t n)
 #define ALONE_UP_TO 2048
 /* dtrsm (OpenBLAS 0.3.21, AVX-512) runs at a quarter of the speed of dgemm: triangles are halved
  * until little is left for it, where there are columns enough for a product. */
-#define SMALL_TRIANGLE 64
+#define SMALL_TRIANGLE 32
 #define COLUMNS_TO_HALVE 16
 #define ENTRIES_ALONE ((int64_t)ALONE_UP_TO * ALONE_UP_TO / 2)
 

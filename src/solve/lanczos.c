@@ -14,6 +14,7 @@
 #define CROWDED_TOL 1e-3
 #define DIRECT_UP_TO 32     /* rows; such matrices are formed and given to LAPACK, */
 #define DIRECT_IF_HARD 2048 /* up to here only if Lanczos does not settle */
+#define SQUARE_COLUMNS 256
 
 /* A large basis does more with as many applications, but is not asked before it is full. The
  * largest eigenvalue of a kernel stands apart from the others; the smallest seldom does. */
@@ -213,42 +214,76 @@ static far_status apply_inverse(void *user, const double *x, double *y)
     return FAR_OK;
 }
 
-int64_t far_extremes_workspace(int64_t n)
+/* ---- of few rows: a square, which is faster to multiply with than a factor ---- */
+
+typedef struct square {
+    int64_t n;
+    double *data; /* by columns; the upper triangle counts */
+} square;
+
+static far_status apply_square(void *user, const double *x, double *y)
 {
-    int64_t lanczos = far_lanczos_workspace(n, 1, far_least(efforts[EFFORT_HARD].basis, n));
-    return n <= DIRECT_IF_HARD ? n * (n + 64) : lanczos;
+    const square *q = user;
+    far_symv(q->n, q->data, q->n, x, y, NULL);
+    return FAR_OK;
 }
 
-/* The largest eigenvalue of a small operator, from its columns. */
-static far_status largest_direct(far_ctx *ctx, far_system *s, far_operator apply, double *value)
+/* A^-1 = U U', where U = L^-T is upper triangular: columns before the own one are 0. */
+static far_status form_inverse(far_ctx *ctx, const far_system *s, square *out)
 {
     int64_t n = s->info.n;
-    double *memory = NULL;
+    double *u = NULL;
     far_status st;
-    FAR_TRY(far_alloc(ctx, n * (n + 1), &memory));
-    double *unit = memory + n * n;
+    FAR_TRY(far_alloc(ctx, n * n, &u));
+    FAR_TRY(far_alloc(ctx, n * n, &out->data));
+    FAR_TRY(far_system_inverse_factor(ctx, s, u));
+    memset(out->data, 0, (size_t)(n * n) * sizeof *u);
+    for (int64_t j = 0; j < n; j += SQUARE_COLUMNS) {
+        int64_t cols = far_least(SQUARE_COLUMNS, n - j);
+        far_gemm('N', 'T', j + cols, cols, n - j, 1, u + j * n, n, u + j * n + j, n,
+                 out->data + j * n, n);
+    }
+done:
+    far_free(ctx, u);
+    return st;
+}
+
+static far_status form_matrix(far_ctx *ctx, const far_system *s, square *out)
+{
+    int64_t n = s->info.n;
+    double *unit = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, n, &unit));
+    FAR_TRY(far_alloc(ctx, n * n, &out->data));
     for (int64_t j = 0; j < n; j++) {
         memset(unit, 0, (size_t)n * sizeof *unit);
         unit[j] = 1;
-        FAR_TRY(apply(s, unit, memory + j * n));
+        far_lower_multiply(&s->factor, unit, out->data + j * n);
     }
-    FAR_TRY(far_dense_eigen(ctx, n, memory, n, n - 1, 1, value, NULL));
 done:
-    far_free(ctx, memory);
+    far_free(ctx, unit);
     return st;
+}
+
+int64_t far_extremes_workspace(int64_t n)
+{
+    int64_t lanczos = far_lanczos_workspace(n, 1, far_least(efforts[EFFORT_HARD].basis, n));
+    return n <= DIRECT_IF_HARD ? 2 * n * (n + SQUARE_COLUMNS) : lanczos;
 }
 
 typedef struct search {
     far_operator apply;
-    int effort; /* to begin with */
+    far_status (*form)(far_ctx *, const far_system *, square *);
+    bool formed; /* of few rows: at once */
+    int effort;  /* to begin with */
     const char *what;
     double ceiling; /* no eigenvalue is larger; INFINITY: not known */
 } search;
 
-static far_lanczos_job job_of(far_system *s, const search *f, int effort)
+static far_lanczos_job job_of(far_system *s, const search *f, square *q, int effort)
 {
-    return (far_lanczos_job){.apply = f->apply,
-                             .user = s,
+    return (far_lanczos_job){.apply = q->data ? apply_square : f->apply,
+                             .user = q->data ? (void *)q : (void *)s,
                              .n = s->info.n,
                              .count = 1,
                              .largest = true,
@@ -265,8 +300,8 @@ static bool is_at_edge(const search *f, const far_lanczos_end *end)
 }
 
 /* One effort after the other, until one settles. */
-static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *f, double *value,
-                                     far_lanczos_end *end)
+static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *f, square *q,
+                                     double *value, far_lanczos_end *end)
 {
     far_status st = FAR_OK;
     bool hard = s->info.n > DIRECT_IF_HARD && s->info.n <= HARD_UP_TO;
@@ -276,7 +311,7 @@ static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *
         all += far_lanczos_applications(efforts[i].basis, efforts[i].restarts);
     }
     for (int i = f->effort; st == FAR_OK && i < stop && !end->settled; i++) {
-        far_lanczos_job job = job_of(s, f, i);
+        far_lanczos_job job = job_of(s, f, q, i);
         job.earlier = done;
         job.budget = all;
         st = far_lanczos(ctx, &job, value, NULL, end);
@@ -292,27 +327,30 @@ static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *
 
 static far_status largest_value(far_ctx *ctx, far_system *s, const search *f, double *value)
 {
+    int64_t n = s->info.n;
+    square q = {.n = n};
     far_lanczos_end end = {0};
-    far_status st;
+    far_status st = FAR_OK;
     *value = NAN;
-    if (s->info.n > DIRECT_UP_TO) {
-        FAR_TRY(largest_by_lanczos(ctx, s, f, value, &end));
-    }
-    if (!end.settled && s->info.n <= DIRECT_IF_HARD) {
-        FAR_TRY(largest_direct(ctx, s, f->apply, value));
+    FAR_TRY(f->formed && n <= DIRECT_IF_HARD ? f->form(ctx, s, &q) : FAR_OK);
+    FAR_TRY(n > DIRECT_UP_TO ? largest_by_lanczos(ctx, s, f, &q, value, &end) : FAR_OK);
+    if (!end.settled && n <= DIRECT_IF_HARD) {
+        FAR_TRY(q.data ? FAR_OK : f->form(ctx, s, &q));
+        FAR_TRY(far_dense_eigen(ctx, n, q.data, n, n - 1, 1, value, NULL));
     } else if (!end.settled && end.error <= CROWDED_TOL * end.best) {
         *value = end.best + end.error; /* a Ritz value is too small, and so would a condition be */
     }
-    st = FAR_OK;
 done:
+    far_free(ctx, q.data);
     return st;
 }
 
 far_status far_system_extremes(far_ctx *ctx, far_system *s)
 {
-    const search most = {apply_matrix, EFFORT_APART, "lambda_max", INFINITY};
     int first = s->info.n > DIRECT_IF_HARD ? EFFORT_EDGE : EFFORT_USUAL;
-    const search least = {apply_inverse, first, "lambda_min", 1 / s->info.ridge};
+    const search most = {apply_matrix, form_matrix, false, EFFORT_APART, "lambda_max", INFINITY};
+    const search least = {apply_inverse, form_inverse, true, first, "lambda_min",
+                          1 / s->info.ridge};
     double inverse;
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     far_status st;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 256 };
+enum { BLOCK_ROWS = 256, LEAST_POINTS = 500, POINTS_PER_INPUT = 8 };
 #define NOTHING 1e-14 /* times the largest, for each dimension: an eigenvalue that is rounding */
 
 void far_metric_clear(far_ctx *ctx, far_metric *s)
@@ -213,6 +213,19 @@ done:
     return st;
 }
 
+/* Of every so-manieth row: where gradients are taken. */
+static far_status take_points(far_ctx *ctx, const far_mat *z, int64_t count, far_mat *out)
+{
+    double *data = NULL;
+    far_status st = far_alloc(ctx, count * z->cols, &data);
+    *out = far_mat_view(data, count, z->cols, FAR_F64);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        memcpy(far_mat_row(out, i), far_mat_row(z, i * z->rows / count),
+               (size_t)z->cols * sizeof(double));
+    }
+    return st;
+}
+
 /* G = S' H S of H = 1/n sum of grad grad', all gradients by z; gradients: (n p) x d. S is
  * symmetric.
  */
@@ -229,28 +242,38 @@ static far_status outer_product(far_ctx *ctx, const far_metric *from, const far_
     return st;
 }
 
+/* The mean over some hundreds of rows says what that over all would, and a gradient is as dear as a
+ * row of the factor. */
+static int64_t gradient_points(int64_t n, int64_t d)
+{
+    int64_t enough = POINTS_PER_INPUT * d;
+    return far_least(n, enough > LEAST_POINTS ? enough : LEAST_POINTS);
+}
+
 far_status far_metric_learn(far_ctx *ctx, const far_kernel *k, double ridge, const far_metric *from,
                             far_metric_kind kind, double power, const far_mat *x, const far_mat *y,
                             far_metric *out)
 {
-    int64_t n = x->rows, d = x->cols, p = y->cols;
+    int64_t n = x->rows, d = x->cols, p = y->cols, m = gradient_points(n, d);
     double *mapped = NULL, *alpha = NULL, *gradients = NULL, *g = NULL;
+    far_mat points = {0};
     far_status st;
     *out = (far_metric){0};
     FAR_TRY(far_mat_expect(ctx, y, "y", n, -1, FAR_F64));
     FAR_TRY(far_alloc(ctx, n * d, &mapped));
     FAR_TRY(far_alloc(ctx, n * p, &alpha));
-    FAR_TRY(far_alloc(ctx, n * p * d, &gradients));
+    FAR_TRY(far_alloc(ctx, m * p * d, &gradients));
     FAR_TRY(far_alloc(ctx, d * d, &g));
     far_mat z = far_mat_view(mapped, n, d, FAR_F64), weights = far_mat_view(alpha, n, p, FAR_F64);
-    far_mat slopes = far_mat_view(gradients, n, p * d, FAR_F64);
-    far_mat each = far_mat_view(gradients, n * p, d, FAR_F64);
+    far_mat slopes = far_mat_view(gradients, m, p * d, FAR_F64);
+    far_mat each = far_mat_view(gradients, m * p, d, FAR_F64);
     FAR_TRY(far_metric_apply(ctx, from, x, &z));
     FAR_TRY(solve(ctx, k, ridge, &z, y, alpha));
-    FAR_TRY(far_kernel_gradient(ctx, k, FAR_KERNEL_NTK, &z, &z, &weights, &slopes));
-    FAR_TRY(outer_product(ctx, from, &each, n, g));
+    FAR_TRY(take_points(ctx, &z, m, &points));
+    FAR_TRY(far_kernel_gradient(ctx, k, FAR_KERNEL_NTK, &points, &z, &weights, &slopes));
+    FAR_TRY(outer_product(ctx, from, &each, m, g));
     FAR_TRY(far_metric_from_gradients(ctx, kind, power, g, x, out));
 done:
-    FAR_FREE_ALL(ctx, mapped, alpha, gradients, g);
+    FAR_FREE_ALL(ctx, mapped, alpha, gradients, g, points.data);
     return st;
 }

@@ -22,7 +22,7 @@ far_status far_metric_apply(far_ctx *ctx, const far_metric *s, const far_mat *x,
 far_status far_metric_from_gradients(far_ctx *ctx, far_metric_kind kind, double power,
                                      const double *g, const far_mat *x, far_metric *out);
 /* One round: fits y (n x p) on the kernel of S x with that relative ridge, and takes the next map
- * from the gradients of the fit at the rows of x. */
+ * from the gradients of the fit at rows of x: of many, at some hundreds, evenly spread. */
 far_status far_metric_learn(far_ctx *ctx, const far_kernel *k, double ridge, const far_metric *from,
                             far_metric_kind kind, double power, const far_mat *x, const far_mat *y,
                             far_metric *out);

@@ -19,7 +19,7 @@ enum {
     OF_A_RIVAL = 6,
     FINALISTS_OF_A_RIVAL = 2
 };
-enum { REFINE_EVALS = 20, LAST_EVALS = 6, EDGE_LEAST_ROWS = 50 };
+enum { REFINE_EVALS = 14, LAST_EVALS = 6, EDGE_LEAST_ROWS = 50 };
 #define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define EDGE_MARGIN 2.0   /* standard errors of the gain at the edge */
 #define HOPELESS 1.2      /* times the loss of its rival on few rows: a rival gives up */

@@ -90,6 +90,30 @@ static void diagonal_finds_the_inputs_that_matter(void **unused)
     far_kernel_destroy(k);
 }
 
+/* Gradients are taken at half of these rows: which half, hardly matters. */
+static void some_rows_tell_what_others_do(void **unused)
+{
+    (void)unused;
+    static problem p, turned;
+    far_kernel *k = kernel_of("dense ln relu dense");
+    make_sparse(&p, ROWS, 1);
+    make_sparse(&turned, ROWS, 1);
+    for (int64_t i = 0; i < ROWS; i++) { /* rows of even places go to odd ones */
+        memcpy(turned.x + (i ^ 1) * INPUTS, p.x + i * INPUTS, INPUTS * sizeof *p.x);
+        turned.y[i ^ 1] = p.y[i];
+    }
+    far_metric a = learn(k, FAR_METRIC_DIAGONAL, 1, 1, &p.inputs, &p.targets);
+    far_metric b = learn(k, FAR_METRIC_DIAGONAL, 1, 1, &turned.inputs, &turned.targets);
+    double apart = 0;
+    for (int j = 0; j < INPUTS; j++) {
+        apart = fmax(apart, fabs(a.map[j] - b.map[j]));
+    }
+    assert_true(apart > 0 && apart < 0.05 * a.map[17]);
+    far_metric_clear(ctx, &a);
+    far_metric_clear(ctx, &b);
+    far_kernel_destroy(k);
+}
+
 /* y = sin of one mixture of eight inputs. */
 static void full_finds_a_direction(void **unused)
 {
@@ -227,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(diagonal_finds_the_inputs_that_matter),
+        TEST(some_rows_tell_what_others_do),
         TEST(full_finds_a_direction),
         TEST(outputs_are_added),
         TEST(gradients_are_those_before_the_map),

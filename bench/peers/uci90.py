@@ -20,7 +20,6 @@ The link is that of experiments/uci90_link.c: p_c ~ exp(sum_k w_k z_kc), z being
 logarithm; w is where the log loss of the held-out scores is least, each label counting n / (n + 1).
 """
 import argparse
-import csv
 import pathlib
 import time
 import warnings
@@ -31,6 +30,8 @@ from scipy.special import log_softmax
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
+
+from result_lines import add_line, read_lines
 
 HEADER = ["set", "model", "accuracy", "log_loss", "seconds"]
 FOLDS, TREES, SEED = 4, 500, 0
@@ -158,22 +159,6 @@ def run(x, y, folds, model):
     return np.mean(accuracy), np.mean(loss)
 
 
-def read_lines(path):
-    if not path.exists():
-        return []
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def add_line(path, line):
-    new = not path.exists()
-    with open(path, "a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(HEADER)
-        writer.writerow(line)
-
-
 def wanted(args):
     index = [line.split("\t") for line in (args.dir / "INDEX90.tsv").read_text().splitlines()[1:]]
     sets = sorted((int(row[1]), row[0]) for row in index)
@@ -190,7 +175,7 @@ def run_all(args):
             start = time.process_time()
             accuracy, loss = run(x, y, folds, model)
             seconds = time.process_time() - start
-            add_line(args.csv, [name, model, f"{accuracy:.4f}", f"{loss:.6f}", f"{seconds:.2f}"])
+            add_line(args.csv, HEADER, [name, model, f"{accuracy:.4f}", f"{loss:.6f}", f"{seconds:.2f}"])
             print(f"{name:30} {model:14} {accuracy:6.2f} {loss:.4f} {seconds:.1f} s", flush=True)
 
 

@@ -13,7 +13,6 @@ inputs and target, its own optimiser from one start. It takes O(n^3) for each st
 than --rows training rows are left out, and said so.
 """
 import argparse
-import csv
 import pathlib
 import time
 
@@ -22,26 +21,12 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
+from result_lines import add_line, read_lines
+
 SETS = {"boston": "bostonHousing", "concrete": "concrete", "energy": "energy", "kin8nm": "kin8nm",
         "naval": "naval-propulsion-plant", "power": "power-plant",
         "protein": "protein-tertiary-structure", "wine": "wine-quality-red", "yacht": "yacht"}
 HEADER = ["set", "split", "model", "rmse", "nll", "seconds"]
-
-
-def read_done(path):
-    if not path.exists():
-        return set()
-    with open(path, newline="") as file:
-        return {(row["set"], int(row["split"]), row["model"]) for row in csv.DictReader(file)}
-
-
-def add_line(path, line):
-    new = not path.exists()
-    with open(path, "a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(HEADER)
-        writer.writerow(line)
 
 
 def forest(x, y, x_test):
@@ -85,7 +70,7 @@ def run_set(name, folder, args, done):
             mean, std = run(data[train][:, features], data[train, target], data[test][:, features])
             seconds = time.perf_counter() - start
             rmse, nll = score(data[test, target], mean, std)
-            add_line(args.csv, [name, split, model, f"{rmse:.9g}", f"{nll:.9g}", f"{seconds:.3f}"])
+            add_line(args.csv, HEADER, [name, split, model, f"{rmse:.9g}", f"{nll:.9g}", f"{seconds:.3f}"])
             print(f"{name:9} {split:2} {model:14} rmse {rmse:<10.4g} nll {nll:<8.3g} {seconds:.1f} s",
                   flush=True)
 
@@ -99,7 +84,7 @@ def main():
     parser.add_argument("--splits", type=int, default=0)
     parser.add_argument("--rows", type=int, default=2000)
     args = parser.parse_args()
-    done = read_done(args.csv)
+    done = {(line["set"], int(line["split"]), line["model"]) for line in read_lines(args.csv)}
     for name, folder in SETS.items():
         if args.only in (None, name):
             run_set(name, args.dir / folder / "data", args, done)

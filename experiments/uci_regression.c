@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,9 +33,10 @@ static const char USAGE[] =
     "                   [uci_regression.csv]\n"
     "  --only NAME      only this set\n"
     "  --splits N       only so many splits of each\n"
+    "  --from K         only splits K and later [0]\n"
     "  --metric KIND    none, diagonal, full or auto [auto]\n"
-    "  --committee N    of fit: a number, or auto [1]\n"
-    "  --ranks KIND     of fit: none, all, steps or auto [none]\n"
+    "  --committee N    of fit: a number, or auto [auto]\n"
+    "  --ranks KIND     of fit: none, all, steps or auto [auto]\n"
     "  --jobs N         so many splits side by side, one thread each [1: one, on all cores]\n"
     "  --no-trees       without XGBoost\n"
     "  --show           only print the table\n"
@@ -60,7 +62,7 @@ static const set SETS[] = {
 
 typedef struct options {
     const char *dir, *csv, *only;
-    long splits, jobs, committee;
+    long splits, from, jobs, committee;
     far_metric_kind metric;
     far_ranks ranks;
     bool trees, show;
@@ -185,10 +187,14 @@ static FILE *open_results(const char *path)
 static bool start_file(const char *path)
 {
     FILE *f = open_results(path);
-    if (f && ftell(f) == 0) {
+    if (!f) {
+        return false;
+    }
+    bool alone = flock(fileno(f), LOCK_EX) == 0; /* two that start at once: one header */
+    if (alone && fseek(f, 0, SEEK_END) == 0 && ftell(f) == 0) {
         fputs(HEADER, f);
     }
-    return f && fclose(f) == 0;
+    return fclose(f) == 0 && alone;
 }
 
 /* A line is written at once, also by several processes. */
@@ -402,7 +408,7 @@ static bool await_job(void)
 static bool run_jobs(const options *o, const set *s, int splits, const results *all, long *running)
 {
     bool fine = true;
-    for (int k = 0; fine && k < splits; k++) {
+    for (int k = (int)o->from; fine && k < splits; k++) {
         if (*running == o->jobs) {
             fine = await_job();
             --*running;
@@ -420,7 +426,7 @@ static bool run_set(far_ctx *ctx, const options *o, const set *s, results *all, 
     if (o->jobs > 1) {
         return fine && run_jobs(o, s, splits, all, running);
     }
-    for (int k = 0; fine && k < splits; k++) {
+    for (int k = (int)o->from; fine && k < splits; k++) {
         fine = run_one(ctx, o, s, k, all);
     }
     return fine;
@@ -519,14 +525,14 @@ static bool take_ranks(const char *text, far_ranks *out)
     return false;
 }
 
-/* farfield, or farfield-diagonal, farfield-committee, farfield-ranks and so on. */
+/* farfield, or farfield-diagonal, farfield-c1, farfield-noranks and so on. */
 static void name_model(options *o)
 {
     static const char *const METRICS[] = {"-none", "-diagonal", "-full", ""};
-    static const char *const RANKS[] = {"", "-ranks", "-autoranks", "-steps"};
+    static const char *const RANKS[] = {"-noranks", "-ranks", "", "-steps"};
     char committee[16] = "";
-    if (o->committee != 1) {
-        snprintf(committee, sizeof committee, o->committee ? "-c%ld" : "-committee", o->committee);
+    if (o->committee > 0) {
+        snprintf(committee, sizeof committee, "-c%ld", o->committee);
     }
     snprintf(o->model, sizeof o->model, "farfield%s%s%s", METRICS[o->metric], committee,
              RANKS[o->ranks]);
@@ -553,6 +559,9 @@ static bool take_option(int option, options *o)
     case 's':
         o->splits = strtol(optarg, &end, 10);
         return *end == '\0' && o->splits > 0;
+    case 'f':
+        o->from = strtol(optarg, &end, 10);
+        return *end == '\0' && o->from >= 0 && o->from <= 1024;
     case 'm':
         return take_metric(optarg, &o->metric);
     case 't':
@@ -572,6 +581,7 @@ static bool read_options(int argc, char **argv, options *o)
         {"csv", required_argument, NULL, 'c'},
         {"only", required_argument, NULL, 'o'},
         {"splits", required_argument, NULL, 's'},
+        {"from", required_argument, NULL, 'f'},
         {"metric", required_argument, NULL, 'm'},
         {"committee", required_argument, NULL, 'n'},
         {"ranks", required_argument, NULL, 'k'},
@@ -585,7 +595,7 @@ static bool read_options(int argc, char **argv, options *o)
                    .metric = FAR_METRIC_AUTO,
                    .trees = true,
                    .jobs = 1,
-                   .committee = 1};
+                   .ranks = FAR_RANKS_AUTO};
     for (int option; (option = getopt_long(argc, argv, "", LONG, NULL)) >= 0;) {
         if (option == 'h') {
             fputs(USAGE, stdout);

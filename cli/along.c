@@ -7,6 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what moves ----------------------------------------------------------------------------- */
+
+/* Ranks are functions of their numbers and stand still far away: no direction has a part in them.
+ */
+static bool is_rank(const far_predictor *m, int64_t k)
+{
+    const far_columns *c = far_predictor_describe(m).columns;
+    far_feature_info f = far_columns_feature(c, 0);
+    for (int64_t j = 1; f.name && f.first + f.width <= k; j++) {
+        f = far_columns_feature(c, j);
+    }
+    return f.name && f.ranked && k > f.first;
+}
+
+static int64_t count_moving(const far_predictor *m)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < subject_inputs(m); i++) {
+        count += !is_rank(m, i);
+    }
+    return count;
+}
+
+static int refuse_rank(session *s, const far_predictor *m, const along *a, int64_t k)
+{
+    return failure(s->verb,
+                   "--along %s: %s stands still far away; a direction has 0 there, or "
+                   "leaves it out",
+                   a->label, subject_input(m, k));
+}
+
 /* ---- a list -------------------------------------------------------------------------------- */
 
 /* Reads at most room numbers into out (which may be NULL); how many there are, or -1. */
@@ -35,17 +66,33 @@ bool along_is_list(const char *text)
     return read_list(text, NULL, 0) > 0;
 }
 
+/* From the numbers for the inputs that move to all inputs, from the last one back. */
+static void spread_out(const far_predictor *m, double *direction, int64_t moving)
+{
+    for (int64_t i = subject_inputs(m) - 1; i >= 0; i--) {
+        direction[i] = is_rank(m, i) ? 0 : direction[--moving];
+    }
+}
+
 static int take_list(session *s, const far_predictor *m, along *a)
 {
-    int64_t inputs = subject_inputs(m), count = read_list(a->label, NULL, 0);
-    if (count != inputs) {
+    int64_t inputs = subject_inputs(m), moving = count_moving(m);
+    int64_t count = read_list(a->label, NULL, 0);
+    if (count != inputs && count != moving) {
         return failure(s->verb, "--along %s: %lld number%s for a model of %lld input%s (%s%s)",
-                       a->label, (long long)count, count == 1 ? "" : "s", (long long)inputs,
-                       inputs == 1 ? "" : "s", subject_input(m, 0), inputs > 1 ? ", ..." : "");
+                       a->label, (long long)count, count == 1 ? "" : "s", (long long)moving,
+                       moving == 1 ? "" : "s", subject_input(m, 0), moving > 1 ? ", ..." : "");
     }
     int code = matrix_alloc(s->verb, 1, inputs, FAR_F64, &a->direction);
+    double *direction = a->direction.data;
     if (code == EXIT_DONE) {
-        read_list(a->label, a->direction.data, inputs);
+        read_list(a->label, direction, inputs);
+    }
+    if (code == EXIT_DONE && count < inputs) {
+        spread_out(m, direction, moving);
+    }
+    for (int64_t i = 0; code == EXIT_DONE && i < inputs; i++) {
+        code = direction[i] != 0 && is_rank(m, i) ? refuse_rank(s, m, a, i) : EXIT_DONE;
     }
     return code;
 }
@@ -64,13 +111,12 @@ static bool has_header(const far_frame *f)
     return false;
 }
 
-/* The column of the table that holds input i. */
+/* The column of the table that holds input i, which is the place-th of those that move. */
 static int find_column(session *s, const far_predictor *m, const dataset *d, int64_t i,
-                       int64_t *col)
+                       int64_t place, int64_t *col)
 {
-    int64_t inputs = subject_inputs(m);
-    if (!has_header(d->frame) && far_frame_cols(d->frame) == inputs) {
-        *col = i;
+    if (!has_header(d->frame) && far_frame_cols(d->frame) == count_moving(m)) {
+        *col = place;
     } else if (far_frame_find(s->ctx, d->frame, subject_input(m, i), col) != FAR_OK) {
         return session_failure(s, d->label);
     }
@@ -103,8 +149,11 @@ static int take_table(session *s, const far_predictor *m, along *a)
     if (code == EXIT_DONE) {
         code = matrix_alloc(s->verb, d.count, inputs, FAR_F64, &a->direction);
     }
-    for (int64_t i = 0; i < inputs && code == EXIT_DONE; i++) {
-        code = find_column(s, m, &d, i, &col);
+    for (int64_t i = 0, place = 0; i < inputs && code == EXIT_DONE; i++) {
+        if (is_rank(m, i)) {
+            continue; /* 0 as it is */
+        }
+        code = find_column(s, m, &d, i, place++, &col);
         if (code == EXIT_DONE) {
             code = take_column(s, &d, col, i, a);
         }

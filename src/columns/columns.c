@@ -234,8 +234,10 @@ double far_feature_rank(const far_feature *f, double value)
         int64_t middle = low + (high - low) / 2;
         *(f->knot[middle] <= value ? &low : &high) = middle;
     }
-    /* Halves: the distance between two doubles may be more than one holds. */
-    double part = (value / 2 - f->knot[low] / 2) / (f->knot[high] / 2 - f->knot[low] / 2);
+    /* The distance between two doubles may be more than one holds, and half of a tiny one 0. */
+    double unit = isfinite(f->knot[high] - f->knot[low]) ? 1 : 0.5;
+    double part =
+        (value * unit - f->knot[low] * unit) / (f->knot[high] * unit - f->knot[low] * unit);
     return f->rank[low] + part * (f->rank[high] - f->rank[low]);
 }
 

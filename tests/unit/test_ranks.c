@@ -119,6 +119,21 @@ static void ranks_rise_between_values_and_stand_beyond(void **state)
     far_frame_destroy(frame);
 }
 
+/* Numbers next to 0 and as far apart as numbers can be. */
+static void ranks_of_extreme_numbers(void **state)
+{
+    (void)state;
+    double knots[][3] = {{5e-324, 1e-323, 1.5e-323}, {-1.7e308, 0, 1.7e308}, {1, 2, 3}};
+    double rank[] = {-1, 0, 1};
+    for (int k = 0; k < COUNT(knots); k++) {
+        far_feature f = {.knots = 3, .knot = knots[k], .rank = rank};
+        for (int i = 0; i < 3; i++) {
+            assert_true(far_feature_rank(&f, knots[k][i]) == rank[i]);
+        }
+        assert_true(far_feature_rank(&f, knots[k][1] / 2 + knots[k][2] / 2) >= 0);
+    }
+}
+
 /* Steps add up to the rank; each has rows on either side, and all together weigh as much as the
  * number. */
 static void steps_are_parts_of_the_rank(void **state)
@@ -583,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ranks_rise_between_values_and_stand_beyond),
+        TEST(ranks_of_extreme_numbers),
         TEST(steps_are_parts_of_the_rank),
         TEST(limits_are_those_of_steps),
         TEST(forged_steps_are_refused),

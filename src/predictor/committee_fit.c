@@ -24,11 +24,13 @@ static void left_clear(far_ctx *ctx, left_out *l)
     FAR_FREE_ALL(ctx, l->mean, l->std, l->y, l->labels);
 }
 
-static bool is_left_out(far_model *const *models, int64_t count, int64_t row)
+/* Members are fitted to the same rows of one table by one method, which leaves the same out. */
+static bool is_left_out(far_model *const *models, int64_t count, int64_t k)
 {
     bool all = true;
     for (int64_t m = 0; m < count; m++) {
-        all = all && !isnan(models[m]->loo[row * models[m]->info.outputs]);
+        const far_tested *t = &models[m]->tested;
+        all = all && t->count > k && t->rows[k] == models[0]->tested.rows[k];
     }
     return all;
 }
@@ -36,10 +38,8 @@ static bool is_left_out(far_model *const *models, int64_t count, int64_t row)
 static far_status left_make(far_ctx *ctx, far_model *const *models, int64_t count, left_out *out)
 {
     far_status st;
-    const far_model *first = models[0];
-    int64_t n = first->info.rows, p = first->info.outputs;
-    const double *centre = far_output_centre(first->columns);
-    const double *scale = far_output_scale(first->columns);
+    const far_tested *first = &models[0]->tested;
+    int64_t n = first->count, p = models[0]->info.outputs;
     FAR_TRY(far_alloc(ctx, n * p, &out->mean));
     FAR_TRY(far_alloc(ctx, n * p, &out->std));
     FAR_TRY(far_alloc(ctx, n * p, &out->y));
@@ -51,10 +51,10 @@ static far_status left_make(far_ctx *ctx, far_model *const *models, int64_t coun
         for (int64_t j = 0; j < p; j++) {
             int64_t to = out->count * p + j, from = i * p + j;
             for (int64_t m = 0; m < count; m++) {
-                out->mean[to] += models[m]->loo[from] / (double)count;
-                out->std[to] += models[m]->loo_std[from] / (double)count;
+                out->mean[to] += models[m]->tested.mean[from] / (double)count;
+                out->std[to] += models[m]->tested.std[from] / (double)count;
             }
-            out->y[to] = centre[j] + scale[j] * first->y[from];
+            out->y[to] = first->y[from];
         }
         out->count++;
     }

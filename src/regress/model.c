@@ -37,8 +37,9 @@ void far_model_destroy(far_model *m)
     for (int64_t i = 0; i < m->candidate_count; i++) {
         far_free(ctx, (char *)m->candidates[i].arch);
     }
-    void *owned[] = {m->arch, m->x,        m->y,   m->alpha,   m->alpha_low,
-                     m->link, m->interval, m->loo, m->loo_std, m->candidates};
+    FAR_FREE_ALL(ctx, m->tested.rows, m->tested.mean, m->tested.std, m->tested.y);
+    void *owned[] = {m->arch, m->x,        m->y,   m->alpha,     m->alpha_low,
+                     m->link, m->interval, m->loo, m->candidates};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }

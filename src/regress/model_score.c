@@ -130,20 +130,29 @@ static far_status keep_predictions(far_ctx *ctx, const far_left_out *l, const sc
     return st;
 }
 
-/* How sure each of these predictions is, as spread.c says of new rows. */
-static far_status keep_spreads(far_ctx *ctx, const far_left_out *l, far_model *m)
+/* With how sure each of these predictions is, as spread.c says of new rows. */
+static far_status keep_tested(far_ctx *ctx, const far_left_out *l, const scored *left, far_model *m)
 {
+    far_status st;
     int64_t p = m->info.outputs;
-    far_status st = far_alloc(ctx, m->info.rows * p, &m->loo_std);
-    for (int64_t k = 0; st == FAR_OK && k < m->info.rows * p; k++) {
-        m->loo_std[k] = NAN;
+    const double *centre = far_output_centre(m->columns), *scale = far_output_scale(m->columns);
+    far_tested *t = &m->tested;
+    FAR_TRY(far_alloc(ctx, l->count, &t->rows));
+    FAR_TRY(far_alloc(ctx, l->count * p, &t->mean));
+    FAR_TRY(far_alloc(ctx, l->count * p, &t->std));
+    FAR_TRY(far_alloc(ctx, l->count * p, &t->y));
+    memcpy(t->rows, l->rows, (size_t)l->count * sizeof *t->rows);
+    for (int64_t k = 0; k < l->count; k++) {
+        double v = fmax(l->variance[k] - m->info.ridge, 0);
+        for (int64_t j = 0; j < p; j++) {
+            far_band band = m->interval[j];
+            t->std[k * p + j] = scale[j] * (band.size * sqrt(v + band.noise));
+            t->y[k * p + j] = centre[j] + scale[j] * m->y[l->rows[k] * p + j];
+        }
+        memcpy(t->mean + k * p, far_mat_row(&left->mean, k), (size_t)p * sizeof *t->mean);
     }
-    for (int64_t k = 0; st == FAR_OK && k < l->count * p; k++) {
-        far_band band = m->interval[k % p];
-        double v = fmax(l->variance[k / p] - m->info.ridge, 0);
-        m->loo_std[l->rows[k / p] * p + k % p] =
-            far_output_scale(m->columns)[k % p] * (band.size * sqrt(v + band.noise));
-    }
+    t->count = l->count;
+done:
     return st;
 }
 
@@ -161,7 +170,7 @@ far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m)
                                               : score_numbers(ctx, m, &left, &fitted));
     FAR_TRY(fit_intervals(ctx, l, m));
     FAR_TRY(keep_predictions(ctx, l, &left, m));
-    FAR_TRY(keep_spreads(ctx, l, m));
+    FAR_TRY(keep_tested(ctx, l, &left, m));
 done:
     scored_free(ctx, &left);
     scored_free(ctx, &fitted);

@@ -9,6 +9,13 @@
 #include <farfield/model.h>
 #include <farfield/net.h>
 
+/* Rows that were left out of a fit, in target units or probabilities, whatever rows it keeps. */
+typedef struct far_tested {
+    int64_t count;
+    int64_t *rows;          /* of the table */
+    double *mean, *std, *y; /* count x p; std: calibrated; y of classes: indicators */
+} far_tested;
+
 typedef struct far_model {
     far_ctx *ctx;
     far_kernel *kernel;
@@ -22,9 +29,9 @@ typedef struct far_model {
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     double *link;              /* classes: far_class_probability's; NULL: an older file has none */
     far_band *interval;        /* p; NULL: an older file has none */
-    double *loo;     /* n x p, target units or probabilities, NAN for rows that were not left
-                        out; NULL: loaded from a file */
-    double *loo_std; /* the same: calibrated standard deviations of these */
+    double *loo;       /* n x p, target units or probabilities, NAN for rows that were not left
+                          out; NULL: loaded from a file */
+    far_tested tested; /* the same rows with their truth; empty: loaded from a file */
     far_model_info info;
     far_candidate *candidates; /* their arch texts are owned here */
     int64_t candidate_count;

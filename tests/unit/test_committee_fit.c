@@ -135,8 +135,9 @@ static void rows_left_out_score_it(void **state)
         double mean = 0, std = 0, y = far_frame_column(frame, 3).numbers[i];
         for (int64_t m = 0; m < info.members; m++) {
             const far_model *model = far_predictor_member(p, m)->self;
+            assert_int_equal(model->tested.rows[i], i);
             mean += model->loo[i] / (double)info.members;
-            std += model->loo_std[i] / (double)info.members;
+            std += model->tested.std[i] / (double)info.members;
         }
         square += (y - mean) * (y - mean) / MANY;
         covered += fabs(y - mean) <=
@@ -144,6 +145,36 @@ static void rows_left_out_score_it(void **state)
     }
     assert_near(info.loo_rmse, sqrt(square), 1e-9 * 100);
     assert_int_equal(covered, 39); /* the ceil(0.95 (40 + 1))th smallest is on the edge */
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+/* Landmarks keep none of the rows that were held out: the committee knows them all the same. */
+static void landmarks_are_scored_too(void **state)
+{
+    (void)state;
+    far_frame *frame = noisy(false);
+    far_fit_opts o = options(2);
+    far_predictor *p;
+    o.metric = FAR_METRIC_AUTO;
+    o.method = FAR_METHOD_NYSTROM;
+    o.landmarks = 20;
+    must(far_predictor_fit(ctx, frame, &o, &p));
+    far_committee_info info = far_predictor_committee_describe(p);
+    assert_int_equal(info.members, 2);
+    const far_tested *a = &((const far_model *)far_predictor_member(p, 0)->self)->tested;
+    const far_tested *b = &((const far_model *)far_predictor_member(p, 1)->self)->tested;
+    double square = 0;
+    assert_true(info.loo_rows > 0 && info.loo_rows == a->count);
+    for (int64_t i = 0; i < a->count; i++) {
+        double y = far_frame_column(frame, 3).numbers[a->rows[i]];
+        double miss = y - (a->mean[i] + b->mean[i]) / 2;
+        assert_int_equal(a->rows[i], b->rows[i]);
+        assert_near(a->y[i], y, 1e-11 * 100);
+        square += miss * miss / (double)a->count;
+    }
+    assert_near(info.loo_rmse, sqrt(square), 1e-9 * 100);
+    assert_true(((const double *)info.width.data)[0] != 1);
     far_predictor_destroy(p);
     far_frame_destroy(frame);
 }
@@ -325,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rows_left_out_score_it), /* first: files do not keep what it looks at */
         TEST(a_committee_is_the_mean_of_what_was_chosen),
+        TEST(landmarks_are_scored_too),
         TEST(auto_takes_members_that_help),
         TEST(no_point_is_above_its_bound),
         TEST(classes_share_probabilities),

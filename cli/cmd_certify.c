@@ -31,7 +31,7 @@ static const option OPTIONS[] = {
                   "whether, and if it is unbounded from where on, |f| is above LEVEL"),
     TEXT_OPTION("--along", 0, AT(along), "U",
                 "also where f goes along the direction 1,0,-2 (one number for each\n"
-                "input, in its units) or along the rows of a table U"),
+                "input, in its units; ranks stand still) or the rows of a table U"),
     TEXT_OPTION("--box", 0, AT(box_text), "LOW,HIGH",
                 "of NET: for inputs between LOW and HIGH alone, each of them, as\n"
                 "pixels between 0 and 1"),

@@ -18,7 +18,8 @@ bool along_is_list(const char *text);
 
 /* text is such a list with one number for each input of the model, or a table of directions with
  * the model's inputs as columns: by name in any order, or by place if it has no header. Ranks stand
- * still far away and are left out (or 0 in a list of all inputs). Returns an exit code, with a line on stderr if it is not 0. */
+ * still far away and are left out (or 0 in a list of all inputs). Returns an exit code, with a line
+ * on stderr if it is not 0. */
 int along_eval(session *s, const far_predictor *m, const char *text, along *out);
 /* Of output k along direction i. */
 double along_order(const along *a, int64_t i, int64_t k);

@@ -105,10 +105,12 @@ static void put_class_scores(far_result *r, const far_compare_run *run, const ch
 
 static void put_run(far_result *r, const far_compare_run *run, bool classes)
 {
+    static const char *const METRICS[] = {"none", "diagonal", "full"};
     const char *why = run->status == FAR_OK ? NULL : "failed";
     far_result_open(r, NULL);
     far_result_count(r, "seed", (int64_t)run->seed, NULL, NULL);
     far_result_text(r, "arch", run->arch, NULL, NULL);
+    far_result_text(r, "metric", METRICS[run->metric], NULL, NULL);
     put_number(r, "ridge", run->ridge, why ? why : "it has none");
     if (classes) {
         put_class_scores(r, run, why);

@@ -137,9 +137,10 @@ typedef enum far_compare_score {
 struct far_compare_run {
     uint64_t seed;
     far_status status;
-    const char *message; /* what went wrong; NULL: nothing */
-    const char *arch;    /* canonical; NULL: no network */
-    double ridge;        /* relative to the mean diagonal of what it is added to; NAN: none */
+    const char *message;    /* what went wrong; NULL: nothing */
+    const char *arch;       /* canonical; NULL: no network */
+    far_metric_kind metric; /* in front of the network; of a committee of its first member */
+    double ridge;           /* relative to the mean diagonal of what it is added to; NAN: none */
     double r2_in, r2_out, rmse_in, rmse_out;
     double max_in, max_out;              /* the largest |prediction| */
     double seconds_fit, seconds_predict; /* of baselines the sum of both, and NAN */

@@ -189,6 +189,13 @@ static far_status certify(const bout *b, const far_predictor *p, far_judgement *
                 &out->reason);
 }
 
+static far_metric_kind metric_of(const far_predictor *p)
+{
+    const far_predictor *first = far_predictor_member(p, 0);
+    const far_model_info *model = far_predictor_model(first ? first : p);
+    return model ? model->metric.kind : FAR_METRIC_NONE;
+}
+
 static far_status run_rival(const bout *b, far_judgement *judgement)
 {
     far_status st;
@@ -200,6 +207,7 @@ static far_status run_rival(const bout *b, far_judgement *judgement)
     double asked = far_seconds();
     b->run->seconds_fit = asked - start;
     b->run->ridge = isfinite(info.ridge) ? info.ridge : NAN;
+    b->run->metric = metric_of(p);
     if (info.arch) {
         FAR_TRY(copy(b->ctx, info.arch, (char **)&b->run->arch));
     }

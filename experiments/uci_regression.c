@@ -530,7 +530,7 @@ static void name_model(options *o)
 {
     static const char *const METRICS[] = {"-none", "-diagonal", "-full", ""};
     static const char *const RANKS[] = {"-noranks", "-ranks", "", "-steps"};
-    char committee[16] = "";
+    char committee[24] = "";
     if (o->committee > 0) {
         snprintf(committee, sizeof committee, "-c%ld", o->committee);
     }

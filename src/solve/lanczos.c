@@ -228,24 +228,10 @@ static far_status apply_square(void *user, const double *x, double *y)
     return FAR_OK;
 }
 
-/* A^-1 = U U', where U = L^-T is upper triangular: columns before the own one are 0. */
 static far_status form_inverse(far_ctx *ctx, const far_system *s, square *out)
 {
-    int64_t n = s->info.n;
-    double *u = NULL;
-    far_status st;
-    FAR_TRY(far_alloc(ctx, n * n, &u));
-    FAR_TRY(far_alloc(ctx, n * n, &out->data));
-    FAR_TRY(far_system_inverse_factor(ctx, s, u));
-    memset(out->data, 0, (size_t)(n * n) * sizeof *u);
-    for (int64_t j = 0; j < n; j += SQUARE_COLUMNS) {
-        int64_t cols = far_least(SQUARE_COLUMNS, n - j);
-        far_gemm('N', 'T', j + cols, cols, n - j, 1, u + j * n, n, u + j * n + j, n,
-                 out->data + j * n, n);
-    }
-done:
-    far_free(ctx, u);
-    return st;
+    far_status st = far_alloc(ctx, s->info.n * s->info.n, &out->data);
+    return st == FAR_OK ? far_system_inverse(ctx, s, out->data) : st;
 }
 
 static far_status form_matrix(far_ctx *ctx, const far_system *s, square *out)

@@ -190,6 +190,8 @@ FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetri
 FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
 /* out (n x n, packed) = L^-1, in a third of the operations of whitening the identity. */
 FAR_NODISCARD far_status far_system_inverse_factor(far_ctx *ctx, const far_system *s, double *out);
+/* A^-1 (n x n), all of it. */
+FAR_NODISCARD far_status far_system_inverse(far_ctx *ctx, const far_system *s, double *out);
 /* b := (K + ridge I)^-1 b in place, as well as the factor can: no refinement, no residual. For
  * choices, which the digits that this loses cannot sway. */
 FAR_NODISCARD far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b);

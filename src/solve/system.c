@@ -245,6 +245,32 @@ far_status far_system_inverse_factor(far_ctx *ctx, const far_system *s, double *
     return st;
 }
 
+/* A^-1 = U U', where U = L^-T is upper triangular: columns before the own one are 0. */
+far_status far_system_inverse(far_ctx *ctx, const far_system *s, double *out)
+{
+    int64_t n = s->info.n;
+    double *u = NULL;
+    far_status st;
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    FAR_TRY(far_alloc(ctx, n * n, &u));
+    FAR_TRY(far_system_inverse_factor(ctx, s, u));
+    memset(out, 0, (size_t)(n * n) * sizeof *out);
+    for (int64_t j = 0; j < n; j += INVERSE_COLUMNS) {
+        int64_t cols = far_least(INVERSE_COLUMNS, n - j);
+        far_gemm('N', 'T', j + cols, cols, n - j, 1, u + j * n, n, u + j * n + j, n, out + j * n,
+                 n);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < j; i++) {
+            out[i * n + j] = out[j * n + i];
+        }
+    }
+done:
+    far_blas_leave(scope);
+    far_free(ctx, u);
+    return st;
+}
+
 /* |column j of a block of L^-1|^2; rows before the diagonal are zero. */
 static double column_square(const double *column, int64_t rows)
 {

@@ -227,14 +227,30 @@ static far_status check_sound(far_ctx *ctx, const far_mat *out)
     return FAR_OK;
 }
 
+/* Weights of single pairs. */
+static void weigh_pairs(const gradient *g, int64_t first, int64_t rows, const far_mat *weights)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const double *weight = far_mat_row(weights, first + i);
+        for (int64_t k = 0; k < g->n; k++) {
+            g->turn[i * g->n + k] *= weight[k];
+            g->grow[i * g->n + k] *= weight[k];
+        }
+    }
+}
+
+/* pairs (rows of a x rows of b), or NULL: a weight for each pair beside those of the outputs. */
 static far_status run_block(gradient *g, int64_t first, int64_t rows, const far_mat *a,
-                            far_mat *out)
+                            const far_mat *pairs, far_mat *out)
 {
     far_status st;
     far_mat grow = far_mat_view(g->grow, rows, g->n, FAR_F64);
     far_mat share = far_mat_view(g->share, g->n, g->p, FAR_F64);
     far_mat along = far_mat_view(g->along, rows, g->p, FAR_F64);
     FAR_TRY(fill_slopes(g, first, rows));
+    if (pairs) {
+        weigh_pairs(g, first, rows, pairs);
+    }
     settle_rows(g, first, rows, out);
     FAR_TRY(add_turns(g, first, rows, out));
     FAR_TRY(far_multiply(g->ctx, &grow, &share, &along));
@@ -309,7 +325,7 @@ far_status far_kernel_gradient(far_ctx *ctx, const far_kernel *k, far_kernel_kin
     g.p = weights->cols;
     FAR_TRY(prepare(&g, a, b, weights));
     for (int64_t i = 0; i < g.m; i += g.rows) {
-        FAR_TRY(run_block(&g, i, far_least(g.rows, g.m - i), a, out));
+        FAR_TRY(run_block(&g, i, far_least(g.rows, g.m - i), a, NULL, out));
     }
     FAR_TRY(check_sound(ctx, out));
 done:
@@ -333,16 +349,16 @@ static void lean(const gradient *g, int64_t i, int64_t k, double gap, double *ou
     }
 }
 
-/* sum += weight times the gradient of the pair, but for what finish_slope does. */
-static void add_slope(const gradient *g, int64_t first, int64_t row, int64_t k, double weight,
-                      double *side, double *sum)
+/* The gradient of the pair, but for what finish_slope does. */
+static void start_slope(const gradient *g, int64_t first, int64_t row, int64_t k, double *side,
+                        double *out)
 {
     const double *u = direction(&g->sides.a, first + row);
     int64_t at = row * g->n + k;
-    double turn = weight * g->share[k] * g->turn[at], grow = weight * g->share[k] * g->grow[at];
+    double turn = g->share[k] * g->turn[at], grow = g->share[k] * g->grow[at];
     lean(g, first + row, k, g->gap[at], side);
     for (int64_t j = 0; j < g->d; j++) {
-        sum[j] += turn * side[j] + grow * u[j];
+        out[j] = turn * side[j] + grow * u[j];
     }
 }
 
@@ -361,25 +377,8 @@ static void finish_slope(const gradient *g, int64_t i, const far_mat *a, long do
     }
 }
 
-static void slope_row(const gradient *g, int64_t first, int64_t row, const far_mat *a,
-                      const far_mat *weights, double *side, long double *work, double *out)
-{
-    const double *weight = weights ? far_mat_row(weights, first + row) : NULL;
-    memset(out, 0, (size_t)((weights ? 1 : g->n) * g->d) * sizeof *out);
-    for (int64_t k = 0; k < g->n; k++) {
-        double *sum = weights ? out : out + k * g->d;
-        add_slope(g, first, row, k, weights ? weight[k] : 1, side, sum);
-        if (!weights) {
-            finish_slope(g, first + row, a, work, sum);
-        }
-    }
-    if (weights) {
-        finish_slope(g, first + row, a, work, out);
-    }
-}
-
 static far_status slope_rows(gradient *g, int64_t first, int64_t rows, const far_mat *a,
-                             const far_mat *weights, far_mat *out)
+                             far_mat *out)
 {
     far_status st;
     int threads = far_ctx_threads(g->ctx);
@@ -390,9 +389,11 @@ static far_status slope_rows(gradient *g, int64_t first, int64_t rows, const far
     FAR_TRY(far_alloc(g->ctx, threads * g->d, &sides));
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
-        for (int64_t i = rows * t / threads; i < rows * (t + 1) / threads; i++) {
-            slope_row(g, first, i, a, weights, sides + t * g->d, work + t * room,
-                      far_mat_row(out, first + i));
+        for (int64_t at = rows * t / threads * g->n; at < rows * (t + 1) / threads * g->n; at++) {
+            int64_t i = at / g->n, k = at % g->n;
+            double *slope = (double *)far_mat_row(out, first + i) + k * g->d;
+            start_slope(g, first, i, k, sides + t * g->d, slope);
+            finish_slope(g, first + i, a, work + t * room, slope);
         }
     }
 done:
@@ -450,8 +451,12 @@ far_status far_kernel_slopes(far_ctx *ctx, const far_kernel *k, far_kernel_kind 
     FAR_TRY(prepare_slopes(&g, x1, x2));
     for (int64_t i = 0; i < g.m; i += g.rows) {
         int64_t rows = far_least(g.rows, g.m - i);
+        if (weights) {
+            FAR_TRY(run_block(&g, i, rows, x1, weights, out));
+            continue;
+        }
         FAR_TRY(fill_slopes(&g, i, rows));
-        FAR_TRY(slope_rows(&g, i, rows, x1, weights, out));
+        FAR_TRY(slope_rows(&g, i, rows, x1, out));
     }
     FAR_TRY(check_sound(ctx, out));
 done:

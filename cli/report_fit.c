@@ -286,12 +286,14 @@ static void tell_cost(far_result *r, const far_model_info *i)
     far_result_text(r, "storage", storage, NULL, NULL);
 }
 
-/* "dense ln relu dense behind full x3", and apart for JSON. */
+/* "dense ln relu dense behind full x3" (rounds) or "behind tuned diagonal", and apart for JSON. */
 static void tell_network(far_result *r, const far_candidate *c)
 {
     const char *kind = word_of(METRIC_LIST, (int)c->metric);
     if (c->metric == FAR_METRIC_NONE) {
         far_result_cell_text(r, "%s", c->arch);
+    } else if (c->metric_power == 0) {
+        far_result_cell_text(r, "%s behind tuned %s", c->arch, kind);
     } else {
         far_result_cell_text(r, "%s behind %s x%d", c->arch, kind, (int)c->metric_rounds);
     }

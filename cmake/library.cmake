@@ -40,7 +40,7 @@ set(FAR_SOURCES
     src/regress/select_committee.c src/regress/select_contest.c src/regress/select_fold.c src/regress/select_metric.c src/regress/select_plain.c
     src/regress/select_score.c
     src/regress/spread.c
-    src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c
+    src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c src/regress/metric_tune.c
     src/regress/model_file.c
     src/regress/model_metric.c
     src/regress/net_predict.c

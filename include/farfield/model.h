@@ -120,7 +120,7 @@ typedef struct far_candidate {
     /* Behind a metric there is no leave-one-out, whose rows the metric would have seen: folds of
      * the subset judge it, each with a metric learnt from its own training rows. */
     far_metric_kind metric;
-    double metric_power;   /* 1/2 or 1; 0: none */
+    double metric_power;   /* of gradients: 1/2 or 1; 0: tuned by leave-one-out, or none */
     int32_t metric_rounds; /* 0: none */
     double fold_r2;        /* of the rows held out; NAN: classes, not looked at, an older file */
     double fold_log_loss;  /* classes: the same in log loss; else NAN */

@@ -14,7 +14,7 @@
     1e-6 /* relative: the subset of the choice may have met no conflict                            \
           */
 
-enum { LEAST_FOR_RANKS = 200, MOST_FOR_RANKS = 20000, FEW_FOR_METRICS = 1000 };
+enum { LEAST_FOR_RANKS = 200, MOST_FOR_RANKS = 20000 };
 #define BEHIND 1.1     /* times the loss without ranks: beyond it nothing mends steps of them; */
 #define FAR_BEHIND 1.3 /* the same where more rows than the subset may */
 #define COST_OF_RANKS 2.5
@@ -281,18 +281,6 @@ static void bring_into_range(far_model *m, int64_t j)
     }
 }
 
-static far_status copy_metric(far_ctx *ctx, const far_metric *given, far_metric *out)
-{
-    int64_t count = given->inputs * (given->kind == FAR_METRIC_FULL ? given->inputs : 1);
-    far_status st = far_alloc(ctx, count, &out->map);
-    if (st == FAR_OK) {
-        memcpy(out->map, given->map, (size_t)count * sizeof *given->map);
-        out->kind = given->kind;
-        out->inputs = given->inputs;
-    }
-    return st;
-}
-
 static far_status take_given(far_ctx *ctx, const far_pick *c, far_model *m, double *ridge,
                              far_ridge_kind *kind)
 {
@@ -306,7 +294,7 @@ static far_status take_given(far_ctx *ctx, const far_pick *c, far_model *m, doub
     m->optimism = c->optimism;
     FAR_TRY(far_kernel_create(ctx, text, &o, &m->kernel));
     FAR_TRY(far_copy_text(ctx, text, (int64_t)strlen(text), &m->arch));
-    FAR_TRY(c->metric.kind == FAR_METRIC_NONE ? FAR_OK : copy_metric(ctx, &c->metric, &m->metric));
+    FAR_TRY(far_metric_copy(ctx, &c->metric, &m->metric));
 done:
     return st;
 }
@@ -419,7 +407,7 @@ static far_status choose_behind(far_ctx *ctx, attempt *a, const far_metric *metr
     FAR_TRY(far_choice_open(ctx, &a->opts, a->m, NULL, NULL, &a->choice));
     FAR_TRY(far_choice_judge(a->choice));
     FAR_TRY(far_choice_take(a->choice, &ridge, &kind));
-    FAR_TRY(metric ? copy_metric(ctx, metric, &a->m->metric) : FAR_OK);
+    FAR_TRY(metric ? far_metric_copy(ctx, metric, &a->m->metric) : FAR_OK);
     FAR_TRY(attempt_finish(ctx, a, ridge, kind));
 done:
     return st;
@@ -483,9 +471,6 @@ static far_status open_rival(far_ctx *ctx, const far_frame *frame, const attempt
     far_status st;
     far_fit_opts own = none->opts;
     own.ranks = FAR_RANKS_STEPS;
-    if (none->m->info.rows >= FEW_FOR_METRICS && own.metric == FAR_METRIC_AUTO) {
-        own.metric = FAR_METRIC_NONE; /* of hundreds of inputs: too dear for what it gains */
-    }
     FAR_TRY(attempt_begin(ctx, frame, &own, steps));
     steps->others.judge = true;
     if (steps->m->info.inputs > none->m->info.inputs) {

@@ -17,6 +17,20 @@ void far_metric_clear(far_ctx *ctx, far_metric *s)
     *s = (far_metric){0};
 }
 
+far_status far_metric_copy(far_ctx *ctx, const far_metric *s, far_metric *out)
+{
+    int64_t d = s->inputs, count = s->kind == FAR_METRIC_FULL ? d * d : d;
+    *out = (far_metric){.kind = s->kind, .inputs = d};
+    if (s->kind == FAR_METRIC_NONE) {
+        return FAR_OK;
+    }
+    far_status st = far_alloc(ctx, count, &out->map);
+    if (st == FAR_OK) {
+        memcpy(out->map, s->map, (size_t)count * sizeof *s->map);
+    }
+    return st;
+}
+
 /* ---- z = S x --------------------------------------------------------------------------------- */
 
 static void apply_diagonal(const far_metric *s, const far_mat *x, far_mat *z)

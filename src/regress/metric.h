@@ -26,7 +26,21 @@ far_status far_metric_from_gradients(far_ctx *ctx, far_metric_kind kind, double 
 far_status far_metric_learn(far_ctx *ctx, const far_kernel *k, double ridge, const far_metric *from,
                             far_metric_kind kind, double power, const far_mat *x, const far_mat *y,
                             far_metric *out);
+/* ---- metric_tune.c ---- */
+
+typedef struct far_tuning_opts {
+    const int64_t *groups; /* of each input: those of a group share a weight */
+    int64_t group_count;
+    double ridge; /* relative, to begin with */
+    bool free_ridge;
+} far_tuning_opts;
+/* A diagonal map that leave-one-out likes best, from equal weights: y (n x p) predicted at rows of
+ * x behind it, of many at some hundreds, evenly spread. FAR_ERR_SINGULAR: there is none. */
+far_status far_metric_tune(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
+                           const far_tuning_opts *o, const far_mat *x, const far_mat *y,
+                           far_metric *out);
 void far_metric_clear(far_ctx *ctx, far_metric *s);
+far_status far_metric_copy(far_ctx *ctx, const far_metric *s, far_metric *out);
 
 /* ---- model_metric.c ---- */
 

@@ -30,6 +30,7 @@ enum { MOST_TRIALS = FAR_PLAIN_TRIALS + FAR_METRIC_TRIALS, PLAIN_CONTESTANTS = 3
 #define MOST_WITHOUT_FACTOR 10000 /* rows, where all rows are too many for a factor */
 #define LARGER_SUBSET 4           /* the last word takes n / 4 rows: some 20% of the fit's time; */
 #define LATER_ROWS 6000           /* or so many, where n is less than four times that */
+#define LAST_SUBSET 2             /* where it is more, the best meet once more on n / 2 rows */
 #define MATRICES_OF_A_JOB 3
 
 /* ---- tasks side by side -------------------------------------------------------------------- */
@@ -88,11 +89,22 @@ bool far_trial_eligible(const far_search *s, const far_trial *t)
     return t->bounded || !t->structure || s->opts->allow_unbounded; /* what is given is */
 }
 
+void far_trial_forget_maps(far_ctx *ctx, far_trial *t)
+{
+    for (int64_t i = 0; i < t->map_count; i++) {
+        far_metric_clear(ctx, &t->maps[i]);
+    }
+    far_free(ctx, t->maps);
+    t->maps = NULL;
+    t->map_count = 0;
+}
+
 void far_trial_clear(far_ctx *ctx, far_trial *t)
 {
     far_kernel_destroy(t->kernel);
     far_kernel_destroy(t->teacher);
     FAR_FREE_ALL(ctx, t->edge, t->fold, t->fold_miss, t->late, t->late_miss);
+    far_trial_forget_maps(ctx, t);
     *t = (far_trial){0};
 }
 
@@ -195,11 +207,16 @@ static int64_t larger_subset(far_method method, int64_t n)
     return method == FAR_METHOD_EXACT ? larger : far_least(larger, MOST_WITHOUT_FACTOR);
 }
 
-static int64_t largest_subset(const far_search *s)
+/* 0: there is none. */
+static int64_t last_subset(far_method method, int64_t n)
 {
-    const far_model_info *i = &s->model->info;
-    int64_t larger = isnan(s->fixed_ridge) ? larger_subset(i->method, i->rows) : 0;
-    return larger > s->opts->subset ? larger : s->opts->subset;
+    bool worth = method == FAR_METHOD_EXACT && n / LARGER_SUBSET > LATER_ROWS;
+    return worth ? n / LAST_SUBSET : 0;
+}
+
+static int64_t most_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 static far_status take_subset(far_search *s)
@@ -207,8 +224,13 @@ static far_status take_subset(far_search *s)
     far_status st;
     const far_model *m = s->model;
     int64_t *index = NULL, count, d = m->info.inputs, p = m->info.outputs;
+    far_method method = m->info.method;
+    bool free_ridge = isnan(s->fixed_ridge);
     FAR_TRY(order_rows(s->ctx, s->opts, m, &index, &count));
-    int64_t take = far_least(largest_subset(s), count);
+    int64_t later = free_ridge ? larger_subset(method, m->info.rows) : 0;
+    int64_t last = free_ridge ? last_subset(method, m->info.rows) : 0;
+    s->later = far_least(most_of(later, s->opts->subset), count);
+    int64_t take = far_least(most_of(last, s->later), count);
     FAR_TRY(far_alloc(s->ctx, take * d, &s->x));
     FAR_TRY(far_alloc(s->ctx, take * p, &s->y));
     for (int64_t i = 0; i < take; i++) {
@@ -219,6 +241,29 @@ static far_status take_subset(far_search *s)
     s->rows = take < s->opts->subset ? take : s->opts->subset;
 done:
     far_free(s->ctx, index);
+    return st;
+}
+
+/* A number has a weight and its rank, or all steps of it, another; a category has one. */
+static far_status group_inputs(far_search *s)
+{
+    const far_columns *c = s->model->columns;
+    int64_t d = s->model->info.inputs;
+    far_status st = far_alloc(s->ctx, d, &s->groups);
+    for (int64_t i = 0; st == FAR_OK && i < d; i++) {
+        s->groups[i] = -1;
+    }
+    for (int64_t f = 0; st == FAR_OK && f < far_columns_describe(c).features; f++) {
+        far_feature_info e = far_columns_feature(c, f);
+        for (int64_t k = 0; k < e.width && e.first + k < d; k++) {
+            bool new = k == 0 || (k == 1 && !e.levels);
+            s->group_count += new;
+            s->groups[e.first + k] = s->group_count - 1;
+        }
+    }
+    for (int64_t i = 0; st == FAR_OK && i < d; i++) { /* inputs that are no columns */
+        s->groups[i] = s->groups[i] < 0 ? s->group_count++ : s->groups[i];
+    }
     return st;
 }
 
@@ -251,6 +296,7 @@ double far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method
         bool loo = o->criterion == FAR_CRITERION_LOO;
         int64_t evals = loo ? far_contest_evaluations() : RIDGE_EVALS + RIDGE_STEPS + 1;
         seconds += far_scores_seconds(ctx, larger, evals);
+        seconds += loo ? far_scores_seconds(ctx, last_subset(method, n), 1) : 0;
     }
     return seconds;
 }
@@ -334,7 +380,7 @@ static far_status largest_tied_ridge(far_search *s, int64_t rows, far_trial *t)
 
 static far_status larger_ridge(far_search *s, far_trial *t)
 {
-    int64_t larger = s->taken;
+    int64_t larger = s->later;
     if (!isnan(s->fixed_ridge) || larger <= s->rows) {
         return FAR_OK;
     }
@@ -643,6 +689,7 @@ static far_status search_plain(far_choice *c)
     bool any = far_chooses_network(&c->opts);
     FAR_TRY(far_crew_create(c->s.ctx, &c->s.crew));
     FAR_TRY(take_subset(&c->s));
+    FAR_TRY(group_inputs(&c->s));
     FAR_TRY(any ? FAR_OK : make_relative(&c->s, ridge_kind(&c->opts)));
     FAR_TRY(any ? search_any(c) : search_given(c));
 done:
@@ -666,6 +713,7 @@ far_status far_choice_open(far_ctx *ctx, const far_fit_opts *o, far_model *m, fa
     c->s.evals = &c->s.done;
     c->s.memory = far_budget(o->memory);
     c->s.committee = committee_of(o, m, others);
+    c->s.only_tuned = rival && o->metric == FAR_METRIC_AUTO;
     FAR_TRY(far_chooses_network(o) ? FAR_OK : given_kernel(ctx, o, m));
     bool judge = c->s.committee != 1 || (others && others->judge);
     c->free = far_chooses_network(o) || isnan(o->ridge) || wants_metric(o) || judge;
@@ -683,7 +731,7 @@ void far_choice_close(far_choice *c)
             far_trial_clear(ctx, &c->trials[i]);
         }
         far_edge_clear(ctx, &c->s.edge);
-        FAR_FREE_ALL(ctx, c->s.x, c->s.y, c->losses);
+        FAR_FREE_ALL(ctx, c->s.x, c->s.y, c->s.groups, c->losses);
         far_crew_destroy(c->s.crew);
         far_free(ctx, c);
     }

@@ -27,6 +27,7 @@ typedef struct far_search {
     far_model *model;
     double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
     int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
+    int64_t later;       /* how many of them the contest is held on; the best meet on all taken */
     int64_t seen;        /* the first of them that a metric was learnt from: left out of no score */
     int64_t least_evals; /* for progress */
     _Atomic int64_t done, *evals; /* its own, which every view of it counts on */
@@ -39,6 +40,8 @@ typedef struct far_search {
     double memory;      /* budget in bytes; the machine is asked once */
     far_status status;  /* the first failure inside a callback */
     far_edge edge;
+    int64_t *groups, group_count; /* of each input, whose weights are tuned together */
+    bool only_tuned;     /* hundreds of inputs: outer products are too dear for what they gain */
     int64_t committee;   /* how many networks are wanted; 0: as many as help */
     int64_t plain;       /* the trial without a metric that one was compared with */
     int64_t contest;     /* rows that were predicted in the contest; 0: there was none */
@@ -116,7 +119,7 @@ typedef struct far_folds {
 enum { FAR_MOST_ROUNDS = 5 };
 typedef struct far_recipe {
     far_metric_kind kind;
-    double power;
+    double power; /* 0: tuned by leave-one-out, in one round */
     int64_t rounds;
     double ridges[FAR_MOST_ROUNDS];
 } far_recipe;
@@ -134,16 +137,19 @@ typedef struct far_trial {
     /* Behind a metric, and for what is compared with it: */
     far_recipe recipe;   /* rounds 0: none */
     far_kernel *teacher; /* whose gradients it is learnt from; NULL: none */
-    double fold_loss;    /* of rows held out; INFINITY: not known */
-    double fold_square;  /* their squared error over variance */
-    double *fold;        /* of the rows of the subset, each in its turn held out; NULL: not known */
-    double *fold_miss;   /* by how much they are missed: rows x outputs; NULL as fold */
+    far_metric *maps;    /* what each of the folds learnt that judged it; NULL: not kept */
+    int64_t map_count;
+    double fold_loss;   /* of rows held out; INFINITY: not known */
+    double fold_square; /* their squared error over variance */
+    double *fold;       /* of the rows of the subset, each in its turn held out; NULL: not known */
+    double *fold_miss;  /* by how much they are missed: rows x outputs; NULL as fold */
     /* In the contest, of its rows: */
     double *late, *late_miss; /* as fold; NULL: it did not take part, or was not among the best */
     double late_loss, late_ridge;
 } far_trial;
 
 void far_trial_clear(far_ctx *ctx, far_trial *t);
+void far_trial_forget_maps(far_ctx *ctx, far_trial *t);
 /* %B in the structure stands for the bias. */
 far_status far_structure_kernel(const far_search *s, const char *structure, double bias,
                                 far_kernel **out);
@@ -170,7 +176,7 @@ far_status far_edge_behind(far_search *s, far_trial *t);
 
 /* ---- select_metric.c ---- */
 
-enum { FAR_METRIC_TRIALS = 4 };
+enum { FAR_METRIC_TRIALS = 6 };
 /* Looks for networks behind metrics of the kinds that are asked for, best first, starting from
  * plain trials. Those of them that are judged get their losses over the same folds. */
 far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, const bool *judged,
@@ -187,12 +193,13 @@ far_status far_folds_last(const far_search *s, int64_t rows, int64_t held, far_f
 /* Takes over the metric, whether it succeeds or not. */
 far_status far_fold_behind(const far_search *s, far_metric *metric, far_fold *f);
 void far_folds_clear(far_ctx *ctx, far_folds *f);
-/* Back to no metric; one more round; all rounds of a recipe from none. */
+/* Back to no metric; one more round of a recipe, from a fit with that ridge. */
 far_status far_folds_forget(const far_search *s, far_folds *f);
-far_status far_folds_learn(const far_search *s, far_folds *f, const far_kernel *k, double ridge,
-                           far_metric_kind kind, double power);
-far_status far_folds_follow(const far_search *s, far_folds *f, const far_kernel *k,
-                            const far_recipe *r);
+far_status far_folds_learn(const far_search *s, far_folds *f, const far_kernel *k,
+                           const far_recipe *r, double ridge);
+/* Copies of the folds' maps into t, in place of those it has; and the folds behind them again. */
+far_status far_folds_keep(const far_search *s, const far_folds *f, far_trial *t);
+far_status far_folds_restore(const far_search *s, far_folds *f, const far_trial *t);
 /* The same on any rows. */
 far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_recipe *r,
                             const far_mat *x, const far_mat *y, far_metric *out);

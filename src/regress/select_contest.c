@@ -4,25 +4,28 @@
  * What suits 2000 rows need not suit all. With more of them finer structure can be learnt, a metric
  * that sees the coarse one alone begins to cost, and the best ridge falls. So where there are more
  * rows, the best networks, each behind its metric, learn from three quarters of a larger subset and
- * predict the last quarter, which has had no say in anything before.
+ * predict the last quarter, which has had no say in anything before. Of very many rows the best of
+ * these do so once more on half of all: what leads at an eighth may have learnt all it can.
  */
 #include "select.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CONTESTANTS = 12, FINALISTS = 4, LEAST_HELD = 200, HELD_PART = 4 };
+enum { CONTESTANTS = 12, FINALISTS = 4, LAST_FINALISTS = 5, LEAST_HELD = 200, HELD_PART = 4 };
 #define LEAST_RIDGE 1e-10
 #define MOST_RIDGE 10.0
 #define TIED_RIDGES 0.5 /* standard errors of the loss between two ridges */
 
 static const double FIRST_RIDGES[] = {0.3};
 static const double FURTHER_RIDGES[] = {0.03, 0.1, 1.0, 3.0}; /* times that of the subset */
+static const double LAST_RIDGES[] = {1.0};                    /* times that of the contest */
 enum { FIRST = 1, FURTHER = 4, ALL = FIRST + FURTHER };
 
 /* One network at all ridges that it was tried with. */
 typedef struct contestant {
     far_trial *trial;
+    double ridge; /* what steps are times of */
     double ridges[ALL], means[ALL];
     double *losses, *misses; /* ALL x rows, ALL x rows x outputs */
     int64_t tried, best;
@@ -37,7 +40,7 @@ typedef struct contest {
 
 int64_t far_contest_rows(const far_search *s)
 {
-    int64_t held = far_least(s->taken / HELD_PART, s->taken - s->rows);
+    int64_t held = far_least(s->later / HELD_PART, s->later - s->rows);
     bool loo = s->opts->criterion == FAR_CRITERION_LOO;
     return loo && isnan(s->fixed_ridge) && held >= LEAST_HELD ? held : 0;
 }
@@ -72,7 +75,7 @@ static far_status try_ridges(contest *c, contestant *one, const double *steps, i
     double squares[ALL];
     int64_t rows = c->held.rows, p = c->s->model->info.outputs, first = one->tried;
     for (int64_t r = 0; r < count; r++) {
-        one->ridges[first + r] = fmin(fmax(one->trial->ridge * steps[r], LEAST_RIDGE), MOST_RIDGE);
+        one->ridges[first + r] = fmin(fmax(one->ridge * steps[r], LEAST_RIDGE), MOST_RIDGE);
     }
     FAR_TRY(put_behind(c, one->trial));
     FAR_TRY(far_folds_score(c->s, &c->held, one->trial->kernel, one->ridges + first, count,
@@ -86,15 +89,17 @@ done:
     return st;
 }
 
-static far_status enter(contest *c, far_trial *t)
+/* One more, at one ridge. */
+static far_status enter(contest *c, far_trial *t, double ridge, const double *step)
 {
     far_status st;
     contestant *one = &c->of[c->count++];
     int64_t rows = c->held.rows;
     one->trial = t;
+    one->ridge = ridge;
     FAR_TRY(far_alloc(c->s->ctx, ALL * rows, &one->losses));
     FAR_TRY(far_alloc(c->s->ctx, ALL * rows * c->s->model->info.outputs, &one->misses));
-    FAR_TRY(try_ridges(c, one, FIRST_RIDGES, FIRST));
+    FAR_TRY(try_ridges(c, one, step, 1));
 done:
     return st;
 }
@@ -129,6 +134,12 @@ static int64_t largest_tied(const contest *c, const contestant *one)
     return chosen;
 }
 
+static void forget(far_ctx *ctx, far_trial *t)
+{
+    FAR_FREE_ALL(ctx, t->late, t->late_miss);
+    t->late = t->late_miss = NULL;
+}
+
 /* The trial remembers how it did. */
 static far_status remember(contest *c, const contestant *one)
 {
@@ -139,6 +150,7 @@ static far_status remember(contest *c, const contestant *one)
     if (!isfinite(one->means[chosen])) {
         return FAR_OK; /* singular at every ridge */
     }
+    forget(c->s->ctx, t);
     FAR_TRY(far_alloc(c->s->ctx, rows, &t->late));
     FAR_TRY(far_alloc(c->s->ctx, each, &t->late_miss));
     memcpy(t->late, one->losses + chosen * rows, (size_t)rows * sizeof *t->late);
@@ -146,16 +158,6 @@ static far_status remember(contest *c, const contestant *one)
     t->late_loss = one->means[chosen];
     t->late_ridge = one->ridges[chosen];
     c->s->contest = rows;
-done:
-    return st;
-}
-
-static far_status open_contest(contest *c)
-{
-    far_status st;
-    far_search *s = c->s;
-    int64_t held = far_contest_rows(s);
-    FAR_TRY(far_folds_last(s, s->taken, held, &c->held));
 done:
     return st;
 }
@@ -168,13 +170,60 @@ static void close_contest(contest *c)
     far_folds_clear(c->s->ctx, &c->held);
 }
 
+/* ---- once more on all rows taken ------------------------------------------------------------ */
+
+/* The first and the best others, best first; out: LAST_FINALISTS at most. */
+static int64_t pick_last(const contest *c, const contestant **out)
+{
+    bool taken[CONTESTANTS] = {true};
+    int64_t count = 1;
+    out[0] = &c->of[0];
+    for (; count < LAST_FINALISTS; count++) {
+        int64_t best = -1;
+        for (int64_t i = 0; i < c->count; i++) {
+            double loss = c->of[i].means[c->of[i].best];
+            bool left = !taken[i] && isfinite(loss);
+            best = left && (best < 0 || loss < c->of[best].means[c->of[best].best]) ? i : best;
+        }
+        if (best < 0) {
+            break;
+        }
+        taken[best] = true;
+        out[count] = &c->of[best];
+    }
+    return count;
+}
+
+static far_status meet_again(contest *before)
+{
+    far_status st;
+    far_search *s = before->s;
+    contest c = {.s = s};
+    const contestant *best[LAST_FINALISTS];
+    int64_t count = pick_last(before, best);
+    FAR_TRY(far_folds_last(s, s->taken, s->taken / HELD_PART, &c.held));
+    for (int64_t i = 0; i < before->count; i++) {
+        forget(s->ctx, before->of[i].trial);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double ridge = best[i]->ridges[largest_tied(before, best[i])];
+        FAR_TRY(enter(&c, best[i]->trial, ridge, LAST_RIDGES));
+        FAR_TRY(remember(&c, &c.of[i]));
+    }
+done:
+    close_contest(&c);
+    return st;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t count)
 {
     far_status st;
     contest c = {.s = s};
-    FAR_TRY(open_contest(&c));
+    FAR_TRY(far_folds_last(s, s->later, far_contest_rows(s), &c.held));
     for (int64_t i = 0; i < far_least(count, CONTESTANTS); i++) {
-        FAR_TRY(enter(&c, trials[i]));
+        FAR_TRY(enter(&c, trials[i], trials[i]->ridge, FIRST_RIDGES));
     }
     for (int64_t i = 0; i < FINALISTS; i++) {
         contestant *one = i == 0 ? &c.of[0] : best_left(&c);
@@ -183,6 +232,7 @@ far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t cou
             FAR_TRY(remember(&c, one));
         }
     }
+    FAR_TRY(s->taken > s->later ? meet_again(&c) : FAR_OK);
 done:
     close_contest(&c);
     return st;

@@ -137,13 +137,16 @@ far_status far_fold_behind(const far_search *s, far_metric *metric, far_fold *f)
 /* ---- learning ------------------------------------------------------------------------------ */
 
 /* One more round. */
-static far_status learn(const far_search *s, const far_kernel *k, double ridge,
-                        far_metric_kind kind, double power, const far_mat *x, const far_mat *y,
-                        far_metric *metric)
+static far_status learn(const far_search *s, const far_kernel *k, const far_recipe *r, double ridge,
+                        const far_mat *x, const far_mat *y, far_metric *metric)
 {
     far_metric next = {0};
+    far_tuning_opts o = {s->groups, s->group_count, ridge, isnan(s->fixed_ridge)};
+    far_kernel_kind kind = s->model->info.kernel;
     far_progress_hold(s->ctx);
-    far_status st = far_metric_learn(s->ctx, k, ridge, metric, kind, power, x, y, &next);
+    far_status st =
+        r->power == 0 ? far_metric_tune(s->ctx, k, kind, &o, x, y, &next)
+                      : far_metric_learn(s->ctx, k, ridge, metric, r->kind, r->power, x, y, &next);
     far_progress_release(s->ctx);
     if (st == FAR_OK) {
         far_metric_clear(s->ctx, metric);
@@ -152,28 +155,42 @@ static far_status learn(const far_search *s, const far_kernel *k, double ridge,
     return st;
 }
 
-far_status far_folds_learn(const far_search *s, far_folds *f, const far_kernel *k, double ridge,
-                           far_metric_kind kind, double power)
+far_status far_folds_learn(const far_search *s, far_folds *f, const far_kernel *k,
+                           const far_recipe *r, double ridge)
 {
     far_status st = FAR_OK;
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
     for (int64_t i = 0; st == FAR_OK && i < f->count; i++) {
         far_fold *one = &f->fold[i];
         far_mat x = rows_of(one->x, 0, one->train, d), y = rows_of(one->y, 0, one->train, p);
-        FAR_TRY(learn(s, k, ridge, kind, power, &x, &y, &one->metric));
+        FAR_TRY(learn(s, k, r, ridge, &x, &y, &one->metric));
         FAR_TRY(map_fold(s, one));
     }
 done:
     return st;
 }
 
-far_status far_folds_follow(const far_search *s, far_folds *f, const far_kernel *k,
-                            const far_recipe *r)
+far_status far_folds_keep(const far_search *s, const far_folds *f, far_trial *t)
 {
-    far_status st = far_folds_forget(s, f);
-    for (int64_t t = 0; st == FAR_OK && t < r->rounds; t++) {
-        st = far_folds_learn(s, f, k, r->ridges[t], r->kind, r->power);
+    far_status st;
+    far_trial_forget_maps(s->ctx, t);
+    FAR_TRY(far_alloc(s->ctx, f->count, &t->maps));
+    for (; t->map_count < f->count; t->map_count++) {
+        FAR_TRY(far_metric_copy(s->ctx, &f->fold[t->map_count].metric, &t->maps[t->map_count]));
     }
+done:
+    return st;
+}
+
+far_status far_folds_restore(const far_search *s, far_folds *f, const far_trial *t)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && i < f->count; i++) {
+        far_metric copy;
+        FAR_TRY(far_metric_copy(s->ctx, &t->maps[i], &copy));
+        FAR_TRY(far_fold_behind(s, &copy, &f->fold[i]));
+    }
+done:
     return st;
 }
 
@@ -183,7 +200,7 @@ far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_
     far_status st = FAR_OK;
     *out = (far_metric){.inputs = x->cols};
     for (int64_t t = 0; st == FAR_OK && t < r->rounds; t++) {
-        st = learn(s, k, r->ridges[t], r->kind, r->power, x, y, out);
+        st = learn(s, k, r, r->ridges[t], x, y, out);
     }
     if (st != FAR_OK) {
         far_metric_clear(s->ctx, out);

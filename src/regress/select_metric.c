@@ -17,7 +17,11 @@ enum { FEW_ROWS = 1000, FOLDS_OF_FEW = 5, FOLDS = 2 };
 #define COARSE 10.0 /* steps between ridges */
 #define FINE 3.0
 
-static const double POWERS[] = {0.5, 1.0};
+static const far_recipe WAYS[] = {
+    {.kind = FAR_METRIC_DIAGONAL, .power = 0.5}, {.kind = FAR_METRIC_DIAGONAL, .power = 1.0},
+    {.kind = FAR_METRIC_FULL, .power = 0.5},     {.kind = FAR_METRIC_FULL, .power = 1.0},
+    {.kind = FAR_METRIC_DIAGONAL, .power = 0},
+};
 static const double BIASES[] = {0.1, 0.4, 1.0};
 static const double CLOSER_BIASES[] = {0.5, 0.7, 1.4, 2.0}; /* times the bias that was found */
 static const double RIDGES[] = {1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
@@ -123,18 +127,24 @@ static far_status try_ridges_near(hunt *h, const far_kernel *k, double ridge, do
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
+static bool is_tuned(const far_recipe *r)
+{
+    return r->power == 0;
+}
+
 /* Learns round after round from t's own kernel, and keeps in t what the best of them gave. ridge:
  * of the first fit, without a metric. */
-static far_status climb(hunt *h, far_metric_kind kind, double power, double ridge, far_trial *t)
+static far_status climb(hunt *h, const far_recipe *way, double ridge, far_trial *t)
 {
     far_status st = far_folds_forget(h->s, &h->folds);
-    far_recipe path = {.kind = kind, .power = power};
+    far_recipe path = {.kind = way->kind, .power = way->power};
+    int64_t most = is_tuned(way) ? 1 : FAR_MOST_ROUNDS;
     double best = INFINITY;
     far_trial now = {0};
     FAR_TRY(st);
-    for (int64_t failed = 0; path.rounds < FAR_MOST_ROUNDS && failed < 2;) {
+    for (int64_t failed = 0; path.rounds < most && failed < 2;) {
         path.ridges[path.rounds++] = ridge;
-        st = far_folds_learn(h->s, &h->folds, t->kernel, ridge, kind, power);
+        st = far_folds_learn(h->s, &h->folds, t->kernel, way, ridge);
         if (st == FAR_ERR_SINGULAR) {
             st = FAR_OK;
             break;
@@ -142,7 +152,8 @@ static far_status climb(hunt *h, far_metric_kind kind, double power, double ridg
         FAR_TRY(st);
         now.fold_loss = INFINITY;
         now.ridge = ridge;
-        FAR_TRY(try_ridges_near(h, t->kernel, ridge, COARSE, &now));
+        FAR_TRY(is_tuned(way) ? try_all_ridges(h, t->kernel, &now)
+                              : try_ridges_near(h, t->kernel, ridge, COARSE, &now));
         ridge = now.ridge;
         failed = now.fold_loss < best ? 0 : now.fold_loss > HOPELESS * best ? 2 : failed + 1;
         best = fmin(best, now.fold_loss);
@@ -156,6 +167,7 @@ static far_status climb(hunt *h, far_metric_kind kind, double power, double ridg
             t->fold_miss = now.fold_miss;
             now.fold = room;
             now.fold_miss = miss;
+            FAR_TRY(far_folds_keep(h->s, &h->folds, t));
         }
     }
 done:
@@ -187,20 +199,19 @@ static void keep_better(far_ctx *ctx, far_trial *best, far_trial *other)
 
 /* ---- on few rows --------------------------------------------------------------------------- */
 
-/* Kinds, networks that teach and powers: each climbs by itself. */
+/* Ways to learn and networks that teach: each climbs by itself. */
 typedef struct climbs {
     const far_trial *teachers[TEACHERS];
-    far_metric_kind kinds[2];
-    int64_t kind_count, count; /* of teachers */
-    far_trial found[2 * TEACHERS * COUNT(POWERS)];
+    const far_recipe *ways[COUNT(WAYS)];
+    int64_t way_count, count; /* of teachers */
+    far_trial found[TEACHERS * COUNT(WAYS)];
 } climbs;
 
 static far_status climb_job(far_search *s, void *data, int64_t i)
 {
     far_status st;
     climbs *c = data;
-    int64_t each = c->count * COUNT(POWERS);
-    const far_trial *teacher = c->teachers[i % each / COUNT(POWERS)];
+    const far_trial *teacher = c->teachers[i % c->count];
     far_trial plain = {0}, *t = &c->found[i];
     hunt h = {0};
     FAR_TRY(open_screen(&h, s));
@@ -208,7 +219,7 @@ static far_status climb_job(far_search *s, void *data, int64_t i)
     FAR_TRY(start_trial(&h, teacher, teacher->bias, t));
     FAR_TRY(try_all_ridges(&h, plain.kernel, &plain));
     if (isfinite(plain.fold_loss)) {
-        FAR_TRY(climb(&h, c->kinds[i / each], POWERS[i % COUNT(POWERS)], plain.ridge, t));
+        FAR_TRY(climb(&h, c->ways[i / c->count], plain.ridge, t));
     }
 done:
     far_trial_clear(s->ctx, &plain);
@@ -216,14 +227,20 @@ done:
     return st;
 }
 
-/* The best powers and rounds of a kind among those that were tried; NULL: none could be learnt. */
-static far_trial *best_of_kind(climbs *c, int64_t kind)
+/* Powers compete with each other, tuned weights with other tuned ones. */
+static bool same_party(const far_recipe *a, const far_recipe *b)
 {
-    int64_t each = c->count * COUNT(POWERS);
+    return a->kind == b->kind && is_tuned(a) == is_tuned(b);
+}
+
+/* The best of a party among those that were tried; NULL: none could be learnt. */
+static far_trial *best_of_party(climbs *c, const far_recipe *way)
+{
     far_trial *best = NULL;
-    for (int64_t i = kind * each; i < (kind + 1) * each; i++) {
+    for (int64_t i = 0; i < c->way_count * c->count; i++) {
         far_trial *t = &c->found[i];
-        if (t->recipe.rounds > 0 && (!best || t->fold_loss < best->fold_loss)) {
+        bool fits = t->recipe.rounds > 0 && same_party(&t->recipe, way);
+        if (fits && (!best || t->fold_loss < best->fold_loss)) {
             best = t;
         }
     }
@@ -281,7 +298,7 @@ static far_status screen_behind(far_search *s, const far_trial *teacher, const f
     hunt h = {0};
     screening c = {.behind = &h, .teacher = teacher, .plain = plain};
     FAR_TRY(open_screen(&h, s));
-    FAR_TRY(far_folds_follow(s, &h.folds, teacher->kernel, &teacher->recipe));
+    FAR_TRY(far_folds_restore(s, &h.folds, teacher));
     FAR_TRY(far_search_run(s, plains * COUNT(BIASES), h.folds.rows, screen_job, &c));
     for (int64_t i = 0; i < plains * COUNT(BIASES); i++) {
         if (c.found[i].kernel) {
@@ -321,20 +338,29 @@ static int64_t pick_teachers(const far_search *s, const far_trial *plain, int64_
     return count;
 }
 
-static far_status screen_kinds(far_search *s, const far_trial *plain, int64_t plains,
-                               far_trial *out, int64_t *count)
+static bool is_asked(const far_search *s, const far_recipe *way)
+{
+    bool kind = s->opts->metric == FAR_METRIC_AUTO || s->opts->metric == way->kind;
+    return kind && (is_tuned(way) || !s->only_tuned);
+}
+
+static far_status screen_ways(far_search *s, const far_trial *plain, int64_t plains, far_trial *out,
+                              int64_t *count)
 {
     far_status st;
     climbs c = {0};
     c.count = pick_teachers(s, plain, plains, c.teachers);
-    for (int kind = FAR_METRIC_DIAGONAL; kind <= FAR_METRIC_FULL; kind++) {
-        if (s->opts->metric == FAR_METRIC_AUTO || (int)s->opts->metric == kind) {
-            c.kinds[c.kind_count++] = (far_metric_kind)kind;
+    for (int64_t w = 0; w < COUNT(WAYS); w++) {
+        if (is_asked(s, &WAYS[w])) {
+            c.ways[c.way_count++] = &WAYS[w];
         }
     }
-    FAR_TRY(far_search_run(s, c.kind_count * c.count * COUNT(POWERS), SCREEN_ROWS, climb_job, &c));
-    for (int64_t k = 0; k < c.kind_count; k++) {
-        far_trial *teacher = best_of_kind(&c, k);
+    FAR_TRY(far_search_run(s, c.way_count * c.count, SCREEN_ROWS, climb_job, &c));
+    for (int64_t w = 0; w < c.way_count; w++) {
+        if (w > 0 && same_party(c.ways[w], c.ways[w - 1])) {
+            continue;
+        }
+        far_trial *teacher = best_of_party(&c, c.ways[w]);
         for (int64_t i = 0; i < PER_KIND; i++) {
             out[*count + i].fold_loss = INFINITY;
         }
@@ -346,7 +372,7 @@ static far_status screen_kinds(far_search *s, const far_trial *plain, int64_t pl
         }
     }
 done:
-    for (int64_t i = 0; i < c.kind_count * c.count * COUNT(POWERS); i++) {
+    for (int64_t i = 0; i < c.way_count * c.count; i++) {
         far_trial_clear(s->ctx, &c.found[i]);
     }
     return st;
@@ -358,13 +384,14 @@ done:
 static far_status climb_again(hunt *h, far_trial *t)
 {
     far_status st;
-    far_trial plain = {.fold_loss = INFINITY, .ridge = t->recipe.ridges[0]};
+    const far_recipe way = t->recipe;
+    far_trial plain = {.fold_loss = INFINITY, .ridge = way.ridges[0]};
     FAR_FREE_ALL(h->s->ctx, t->fold, t->fold_miss);
     t->fold = t->fold_miss = NULL;
     t->fold_loss = INFINITY;
     FAR_TRY(far_folds_forget(h->s, &h->folds));
     FAR_TRY(try_ridges_near(h, t->kernel, plain.ridge, COARSE, &plain));
-    FAR_TRY(climb(h, t->recipe.kind, t->recipe.power, plain.ridge, t));
+    FAR_TRY(climb(h, &way, plain.ridge, t));
     FAR_TRY(far_trial_kernel(h->s, t, t->bias, &t->teacher));
 done:
     far_trial_clear(h->s->ctx, &plain);
@@ -400,7 +427,7 @@ static far_status polish(far_search *s, far_trial *t)
     polishing c = {.behind = &h, .t = t};
     int64_t first = t->structure ? 0 : COUNT(CLOSER_BIASES); /* what is given has no bias to set */
     FAR_TRY(open_whole(&h, s));
-    FAR_TRY(far_folds_follow(s, &h.folds, t->teacher, &t->recipe));
+    FAR_TRY(far_folds_restore(s, &h.folds, t));
     FAR_TRY(far_search_run(s, COUNT(CLOSER_BIASES) + 1, s->rows, polish_job, &c));
     for (int64_t i = first; i <= COUNT(CLOSER_BIASES); i++) {
         far_trial *other = &c.found[i];
@@ -443,10 +470,15 @@ static int64_t drop_hopeless(far_ctx *ctx, far_trial *t, int64_t count)
 double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *rows)
 {
     bool few = subset < FEW_ROWS;
-    int64_t kinds = o->metric == FAR_METRIC_AUTO ? 2 : 1, folds = few ? FOLDS_OF_FEW : FOLDS;
+    int64_t folds = few ? FOLDS_OF_FEW : FOLDS, parties = 0;
+    for (int64_t w = 0; w < COUNT(WAYS); w++) {
+        bool asked = o->metric == FAR_METRIC_AUTO || o->metric == WAYS[w].kind;
+        parties += asked && (w == 0 || !same_party(&WAYS[w], &WAYS[w - 1]));
+    }
     *rows = (double)subset * (double)(folds - 1) / (double)folds;
-    /* A round is three factors and the gradients, which are as dear as two; a score is 2.5. */
-    return (double)(kinds * PER_KIND * FAR_MOST_ROUNDS * folds * 5) / 2.5;
+    /* A round is three factors and the gradients, which are as dear as two; a score is 2.5. Tuning,
+     * mostly on fewer rows, is about as dear as all rounds. */
+    return (double)(parties * PER_KIND * FAR_MOST_ROUNDS * folds * 5) / 2.5;
 }
 
 /* Without a metric, in the folds of the others; the ridge stays what leave-one-out chose. */
@@ -485,7 +517,7 @@ far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, co
     last_round last = {0};
     *count = 0;
     if (s->opts->metric != FAR_METRIC_NONE) {
-        FAR_TRY(screen_kinds(s, plain, plains, out, count));
+        FAR_TRY(screen_ways(s, plain, plains, out, count));
     }
     sort_trials(out, *count);
     *count = *count > 0 ? drop_hopeless(s->ctx, out, *count) : 0;

@@ -134,8 +134,9 @@ typedef struct far_metric_info {
     int64_t rank;         /* of S; inputs without a metric */
     far_mat map;          /* in standardised inputs. Diagonal: inputs x 1; full: inputs x inputs,
                              symmetric, positive semidefinite */
-    far_mat importance;   /* inputs x 1, sum 1: of the spread of S x, sum_j |S e_j|^2 var x_j, the
-                             part of each input */
+    far_mat importance;   /* inputs x 1, sum 1: how much the fit changes with each input, the mean
+                             of (df / dx_j)^2 over training rows (200, fewer of many) times var x_j,
+                             over the sum of all. All 0: f changes with none */
     far_mat directions;   /* full: rank x inputs, orthonormal, in standardised inputs: what the
                              network looks along, the strongest first */
     far_mat shares;       /* full: rank x 1, sum 1: the part of each of |S|^2 */

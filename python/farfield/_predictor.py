@@ -44,7 +44,7 @@ class Metric(NamedTuple):
     kind: str  # "diagonal" or "full"
     rank: int
     map: np.ndarray  # of standardised inputs: inputs x 1, or inputs x inputs
-    importance: np.ndarray  # of each input, sum 1
+    importance: np.ndarray  # how much the fit changes with each input, sum 1
 
 
 class Predictor:

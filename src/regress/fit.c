@@ -364,6 +364,7 @@ static far_status attempt_finish(far_ctx *ctx, attempt *a, double ridge, far_rid
     }
     FAR_TRY(m->info.method == FAR_METHOD_EXACT ? factor_and_solve(ctx, o, ridge, kind, twins, m)
                                                : far_fit_iterative(ctx, o, ridge, kind, m));
+    FAR_TRY(far_model_weigh_inputs(ctx, m));
     m->info.noise_free = isnan(o->ridge) && m->info.ridge_relative <= NOISE_FREE;
     m->info.seconds_total = far_seconds() - a->start;
 done:

@@ -226,6 +226,7 @@ static far_status read_model(const far_input *in, far_model *m)
         m->metric.inputs = m->info.inputs;
         FAR_TRY(read_array(in, "map", m->info.inputs, map_columns(m), &m->metric.map));
         FAR_TRY(call_forged(in, far_model_take_metric(in->ctx, m)));
+        FAR_TRY(call_forged(in, far_model_weigh_inputs(in->ctx, m)));
     }
 done:
     return st;

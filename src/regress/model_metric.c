@@ -8,6 +8,9 @@
 
 #define NOT_MUCH 0.01 /* of the square of the longest: a tenth of its length */
 #define NO_ENTRY 1e-9 /* of a null direction, beside 1: rounding */
+enum { SLOPE_ROWS = 200, LEAST_SLOPE_ROWS = 16 };
+#define SLOPE_PAIRS 8e6    /* of rows and training rows */
+#define SLOPE_PRODUCTS 4e9 /* the same, times inputs and outputs */
 
 void far_metric_facts_clear(far_ctx *ctx, far_metric_facts *f)
 {
@@ -283,28 +286,57 @@ static long double variance(const far_model *m, int64_t j)
     return square / (long double)n;
 }
 
-/* |S e_j|^2 var x_j over the sum of all. */
-static far_status weigh_inputs(far_ctx *ctx, far_model *m)
+/* At how many training rows: at fewer of a large model, whose loading should not wait for them. */
+static int64_t slope_rows(const far_model *m)
 {
-    int64_t d = m->info.inputs;
-    long double total = 0, *weight = NULL;
+    double n = (double)m->info.rows, outputs = (double)(m->info.inputs * m->info.outputs);
+    double most = fmin(SLOPE_ROWS, fmin(SLOPE_PAIRS / n, SLOPE_PRODUCTS / (n * outputs)));
+    return far_least(m->info.rows, (int64_t)fmax(most, LEAST_SLOPE_ROWS));
+}
+
+/* The mean of (df / dx_j)^2 over rows and outputs, the latter in their own standard deviations. */
+static far_status mean_square_slopes(far_ctx *ctx, const far_model *m, long double *square)
+{
     far_status st;
-    FAR_TRY(far_alloc(ctx, d, &m->facts.importance));
-    FAR_TRY(far_alloc(ctx, d, &weight));
-    for (int64_t j = 0; j < d; j++) {
-        long double square = 0;
-        for (int64_t i = 0; i < d; i++) {
-            long double s = entry(&m->metric, i, j);
-            square += s * s;
-        }
-        weight[j] = square * variance(m, j);
-        total += weight[j];
+    int64_t d = m->info.inputs, p = m->info.outputs, n = m->info.rows, rows = slope_rows(m);
+    double *points = NULL, *slopes = NULL;
+    FAR_TRY(far_alloc(ctx, rows * d, &points));
+    FAR_TRY(far_alloc(ctx, rows * p * d, &slopes));
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(points + i * d, m->x + i * n / rows * d, (size_t)d * sizeof *points);
     }
-    for (int64_t j = 0; total > 0 && j < d; j++) {
-        m->facts.importance[j] = (double)(weight[j] / total);
+    far_mat x = far_mat_view(points, rows, d, FAR_F64);
+    far_mat out = far_mat_view(slopes, rows, p * d, FAR_F64);
+    FAR_TRY(far_model_slopes(ctx, m, &x, &out));
+    for (int64_t k = 0; k < rows * p * d; k++) {
+        long double slope = slopes[k] / (long double)far_output_scale(m->columns)[k / d % p];
+        square[k % d] += slope * slope / (long double)(rows * p);
     }
 done:
-    far_free(ctx, weight);
+    FAR_FREE_ALL(ctx, points, slopes);
+    return st;
+}
+
+far_status far_model_weigh_inputs(far_ctx *ctx, far_model *m)
+{
+    int64_t d = m->info.inputs;
+    long double total = 0, *part = NULL;
+    far_status st;
+    if (m->metric.kind == FAR_METRIC_NONE) {
+        return FAR_OK;
+    }
+    FAR_TRY(far_alloc(ctx, d, &m->facts.importance));
+    FAR_TRY(far_alloc(ctx, d, &part));
+    FAR_TRY(mean_square_slopes(ctx, m, part));
+    for (int64_t j = 0; j < d; j++) {
+        part[j] *= variance(m, j);
+        total += part[j];
+    }
+    for (int64_t j = 0; total > 0 && isfinite(total) && j < d; j++) {
+        m->facts.importance[j] = (double)(part[j] / total);
+    }
+done:
+    far_free(ctx, part);
     return st;
 }
 
@@ -348,7 +380,6 @@ far_status far_model_take_metric(far_ctx *ctx, far_model *m)
     far_mat x = far_mat_view(m->x, n, d, FAR_F64), z = far_mat_view(m->facts.points, n, d, FAR_F64);
     FAR_TRY(map_points(ctx, &m->metric, &x, &z));
     m->facts.size = root_mean_square(m->facts.points, n, d);
-    FAR_TRY(weigh_inputs(ctx, m));
     FAR_TRY(analyse(ctx, m));
 done:
     return st;

@@ -231,6 +231,8 @@ far_model_points(const far_model *m); /* n x d, as the kernel gets them: behind 
 /* Fills m->facts from m->metric and m->x. FAR_ERR_FORMAT: it is no metric of these inputs;
  * FAR_ERR_RANGE: a point does not fit a double behind it. */
 far_status far_model_take_metric(far_ctx *ctx, far_model *m);
+/* How much the fit changes with each input (far_metric_info); once alpha is known. */
+far_status far_model_weigh_inputs(far_ctx *ctx, far_model *m);
 /* The model without its metric, over the points behind it: f(x) is its value at S x. A view. */
 far_model far_model_behind(const far_model *m);
 /* *out = S x, a view of x itself where there is no metric; *room is to be freed. */

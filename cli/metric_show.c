@@ -40,28 +40,37 @@ static double size_of(double v)
     return ldexp(rint(ldexp(part, 24)), exponent - 24);
 }
 
-/* The largest entry below limit in size, of equal ones the first behind `after`; -1: none. */
-static int64_t next_largest(const double *v, int64_t count, double limit, int64_t after)
+/* The size of a term of v, in standard deviations; scale NULL: v is in them already. */
+static double term_size(const double *v, const double *scale, int64_t i)
+{
+    return size_of(scale ? v[i] / scale[i] : v[i]);
+}
+
+/* The largest term below limit in size, of equal ones the first behind `after`; -1: none. */
+static int64_t next_largest(const double *v, const double *scale, int64_t count, double limit,
+                            int64_t after)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        double size = size_of(v[i]);
+        double size = term_size(v, scale, i);
         bool left = size > 0 && (size < limit || (size == limit && i > after));
-        best = left && (best < 0 || size > size_of(v[best])) ? i : best;
+        best = left && (best < 0 || size > term_size(v, scale, best)) ? i : best;
     }
     return best;
 }
 
 /* "0.8 a - 0.5 b + ...", the largest first, as far as three digits show; a 1 is not written. */
-static void direction_words(const double *v, int64_t count, const char *const *names, char *out)
+static void direction_words(const double *v, const double *scale, int64_t count,
+                            const char *const *names, char *out)
 {
     double limit = INFINITY, least = 0;
     int64_t at = -1, shown = 0;
     *out = 0;
-    while ((at = next_largest(v, count, limit, at)) >= 0 && size_of(v[at]) > least) {
+    while ((at = next_largest(v, scale, count, limit, at)) >= 0 &&
+           term_size(v, scale, at) > least) {
         size_t used = strlen(out);
         char number[32];
-        limit = size_of(v[at]);
+        limit = term_size(v, scale, at);
         least = shown ? least : limit * 5e-4;
         snprintf(number, sizeof number, "%.3g ", fabs(v[at]));
         const char *times = strcmp(number, "1 ") == 0 ? "" : number;
@@ -74,15 +83,16 @@ static void direction_words(const double *v, int64_t count, const char *const *n
     }
 }
 
-/* The directions of null, with a comma between them; empty where there is none. */
+/* The directions of null, in raw inputs, with a comma between them; empty where there is none. */
 enum { SHOWN = 8, NULL_WORDS = SHOWN * WORDS };
-static void null_words(const far_mat *null, const char *const *names, char out[NULL_WORDS])
+static void null_words(const far_mat *null, const far_columns_info *c, char out[NULL_WORDS])
 {
+    const double *scale = c->scaling.input_scale.data;
     *out = 0;
     for (int64_t k = 0; k < null->rows && k < SHOWN; k++) {
         size_t used = strlen(out);
         char one[WORDS];
-        direction_words(row_of(null, k), null->cols, names, one);
+        direction_words(row_of(null, k), scale, null->cols, c->input_names, one);
         snprintf(out + used, NULL_WORDS - used, "%s%s", used && *one ? ", " : "", one);
     }
     size_t used = strlen(out);
@@ -91,10 +101,10 @@ static void null_words(const far_mat *null, const char *const *names, char out[N
     }
 }
 
-void metric_tell_null(far_result *r, const far_mat *null, const char *const *names)
+void metric_tell_null(far_result *r, const far_mat *null, const far_columns_info *c)
 {
     char words[NULL_WORDS];
-    null_words(null, names, words);
+    null_words(null, c, words);
     if (*words) {
         far_result_line(r, "f does not depend on: %s", words);
     }
@@ -165,7 +175,7 @@ static void tell_directions(far_result *r, const far_model_info *i)
 {
     char line[WORDS];
     for (int64_t k = 0; k < i->metric.directions.rows && k < MOST_DIRECTIONS; k++) {
-        direction_words(row_of(&i->metric.directions, k), i->inputs, names_of(i), line);
+        direction_words(row_of(&i->metric.directions, k), NULL, i->inputs, names_of(i), line);
         far_result_say(r, k ? "" : "  looks along", "%.3g%%: %s",
                        100 * *row_of(&i->metric.shares, k), line);
     }
@@ -184,6 +194,8 @@ static void list_metric(far_result *r, const far_model_info *i)
             far_result_cell_text(r, "%s", names_of(i)[j]);
             far_result_cell(r, *row_of(&m->importance, j));
         }
+        int64_t size[] = {m->map.rows, m->map.cols};
+        far_result_array(r, "map", &m->map, size, m->map.cols > 1 ? 2 : 1);
         far_result_open_list(r, "directions");
         for (int64_t k = 0; k < m->directions.rows && k < LISTED; k++) {
             far_result_open(r, NULL);
@@ -206,7 +218,8 @@ void metric_tell(far_result *r, const far_model_info *i)
     if (i->metric.kind != FAR_METRIC_NONE) {
         char ignored[NULL_WORDS];
         tell_columns(r, i);
-        null_words(&i->metric.null, names_of(i), ignored);
+        far_columns_info c = far_columns_describe(i->columns);
+        null_words(&i->metric.null, &c, ignored);
         if (*ignored) {
             far_result_say(r, "  ignores", "%s", ignored);
         }
@@ -228,9 +241,9 @@ static void draw_bars(report *r, const ranked *c)
     report_draw(r, &o);
     report_bars(r, report_mark(NULL, 0), c->parts, NULL, shown);
     report_place(r, "metric",
-                 "What the network looks at: the part of each column in the spread of its inputs "
-                 "behind the learnt metric, the largest first (all sum to 1; a category is the sum "
-                 "of its values).");
+                 "How much the fit changes with each column: its mean squared slope times the "
+                 "column's variance, the largest first (all sum to 1; a category is the sum of its "
+                 "values).");
 }
 
 static void draw_directions(report *r, const far_model_info *i)
@@ -246,7 +259,7 @@ static void draw_directions(report *r, const far_model_info *i)
                      "share of each in the metric.",
                      COLUMNS, 2);
     for (int64_t k = 0; k < i->metric.directions.rows && k < LISTED; k++) {
-        direction_words(row_of(&i->metric.directions, k), i->inputs, names_of(i), line);
+        direction_words(row_of(&i->metric.directions, k), NULL, i->inputs, names_of(i), line);
         far_result_cell(r->result, *row_of(&i->metric.shares, k));
         far_result_cell_text(r->result, "%s", line);
     }

@@ -11,6 +11,6 @@ void metric_tell(far_result *r, const far_model_info *i);
 /* The same as a picture and a table, on the page. */
 void metric_draw(report *r, const far_model_info *i);
 /* "f does not depend on: a, 0.5 b - c"; nothing where null has no rows. */
-void metric_tell_null(far_result *r, const far_mat *null, const char *const *names);
+void metric_tell_null(far_result *r, const far_mat *null, const far_columns_info *c);
 
 #endif

@@ -323,7 +323,8 @@ static void put_words(far_result *r, const report_proof *p)
     verdict_table(r, p->certificate);
     put_theorems(r, p);
     if (info.metric != FAR_METRIC_NONE) {
-        metric_tell_null(r, &info.null, info.input_names);
+        far_columns_info c = far_columns_describe(far_predictor_describe(p->subject).columns);
+        metric_tell_null(r, &info.null, &c);
     }
     put_constants(r, &info);
     far_result_for(r, FAR_FOR_PAGE);

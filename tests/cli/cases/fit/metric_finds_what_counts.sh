@@ -22,7 +22,7 @@ for i in metric.get("importance", []):
     parts[name] = parts.get(name, 0) + i["weight"]
 if parts:
     assert abs(sum(parts.values()) - 1) < 1e-9, parts
-    assert len(metric["importance"]) == fit["inputs"] == 8
+    assert len(metric["importance"]) == len(metric["map"]) == fit["inputs"] == 8
 shares = [d["share"] for d in metric.get("directions", [])]
 assert all(len(d["weights"]) == 8 for d in metric.get("directions", []))
 assert shares == sorted(shares, reverse=True) and (not shares or abs(sum(shares) - 1) < 1e-9)
@@ -33,7 +33,7 @@ better() {
     awk -v a="$(json_field loo_r2 <"$1")" -v b="$(json_field loo_r2 <none)" 'BEGIN { exit !(a > b) }'
 }
 better diagonal && better full
-fit --metric diagonal | grep -oE 'metric  *diagonal: [be]'
+fit --metric diagonal | grep -cE 'metric  *diagonal: (b [0-9.]+%, e|e [0-9.]+%, b) '
 fit --metric full --report page >/dev/null
-grep -c 'What the network looks at' page/report.html
+grep -c 'How much the fit changes with each column' page/report.html
 expect_code 2 "$FARFIELD" fit t.csv -t y --metric some

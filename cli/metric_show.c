@@ -240,10 +240,11 @@ static void draw_bars(report *r, const ranked *c)
     o.height = 320;
     report_draw(r, &o);
     report_bars(r, report_mark(NULL, 0), c->parts, NULL, shown);
-    report_place(r, "metric",
-                 "How much the fit changes with each column: its mean squared slope times the "
-                 "column's variance, the largest first (all sum to 1; a category is the sum of its "
-                 "values).");
+    report_place(
+        r, "metric",
+        "How much the fit changes with each column: half the mean square of what it changes "
+        "by where the column is taken from another row, the largest first, over the sum of "
+        "all. Of a sum of functions of one column each these are their variances.");
 }
 
 static void draw_directions(report *r, const far_model_info *i)

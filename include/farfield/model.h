@@ -134,9 +134,10 @@ typedef struct far_metric_info {
     int64_t rank;         /* of S; inputs without a metric */
     far_mat map;          /* in standardised inputs. Diagonal: inputs x 1; full: inputs x inputs,
                              symmetric, positive semidefinite */
-    far_mat importance;   /* inputs x 1, sum 1: how much the fit changes with each input, the mean
-                             of (df / dx_j)^2 over training rows (200, fewer of many) times var x_j,
-                             over the sum of all. All 0: f changes with none */
+    far_mat importance;   /* inputs x 1, sum 1: how much the fit changes with each column, half the
+                             mean square of what it changes by where the column is taken from
+                             another row (over 512 pairs of rows, fewer of many), over the sum of
+                             all; inputs of one column share it. All 0: f changes with none */
     far_mat directions;   /* full: rank x inputs, orthonormal, in standardised inputs: what the
                              network looks along, the strongest first */
     far_mat shares;       /* full: rank x 1, sum 1: the part of each of |S|^2 */

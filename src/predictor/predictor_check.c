@@ -84,13 +84,17 @@ static double number_in(const json_t *o, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* What was asked for: the level, of the first output that has one, and the gap. */
+/* What was asked for: the level, of the first output that has one, and the gap. Points and
+ * directions are taken from the certificate: where no cells were needed for its bounds, there is
+ * nothing to look for. */
 static far_status stated_options(far_ctx *ctx, const char *json, far_certify_opts *out)
 {
     json_t *o = NULL;
     far_status st = far_proof_parse(ctx, json, &o);
     const json_t *outputs = st == FAR_OK ? json_object_get(o, "outputs") : NULL;
-    double gap = st == FAR_OK ? number_in(json_object_get(o, "unchecked"), "gap") : NAN;
+    const json_t *effort = st == FAR_OK ? json_object_get(o, "unchecked") : NULL;
+    double gap = number_in(effort, "gap");
+    out->seconds = number_in(effort, "cells") == 0 ? fmin(out->seconds, 1) : out->seconds;
     out->gap = gap >= LEAST_GAP && gap < out->gap ? gap : out->gap;
     for (size_t k = 0; isnan(out->exceeds) && k < json_array_size(outputs); k++) {
         out->exceeds = number_in(json_object_get(json_array_get(outputs, k), "witness"), "level");

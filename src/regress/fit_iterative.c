@@ -269,7 +269,7 @@ static far_status keep_misses(iterative *s)
     s->left = (far_left_out){.count = s->held, .outputs = s->p};
     FAR_TRY(far_alloc(s->ctx, s->held, &s->left.rows));
     FAR_TRY(far_alloc(s->ctx, count, &s->left.miss));
-    FAR_TRY(far_alloc(s->ctx, count, &s->left.fitted));
+    FAR_TRY(far_alloc(s->ctx, s->n * s->p, &s->left.fitted));
     FAR_TRY(far_alloc(s->ctx, s->held, &s->left.variance));
     memcpy(s->left.rows, s->order + first, (size_t)s->held * sizeof *s->order);
     memcpy(s->left.miss, s->rest + first * s->p, (size_t)count * sizeof *s->rest);
@@ -285,8 +285,10 @@ static void fitted_misses(iterative *s)
     for (int64_t k = 0; cg && k < s->n * s->p; k++) {
         s->rest[k] += s->ridge * s->alpha[k];
     }
-    memcpy(s->left.fitted, s->rest + (s->n - s->held) * s->p,
-           (size_t)(s->held * s->p) * sizeof *s->rest);
+    for (int64_t i = 0; i < s->n; i++) {
+        memcpy(s->left.fitted + s->order[i] * s->p, s->rest + i * s->p,
+               (size_t)s->p * sizeof *s->rest);
+    }
     s->m->info.r2_train = far_fitted_r2(s->y, s->rest, 1, s->n, s->p);
 }
 

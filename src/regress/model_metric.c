@@ -6,11 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#define NOT_MUCH 0.01 /* of the square of the longest: a tenth of its length */
-#define NO_ENTRY 1e-9 /* of a null direction, beside 1: rounding */
-enum { SLOPE_ROWS = 200, LEAST_SLOPE_ROWS = 16 };
-#define SLOPE_PAIRS 8e6    /* of rows and training rows */
-#define SLOPE_PRODUCTS 4e9 /* the same, times inputs and outputs */
+#define NOT_MUCH 0.01  /* of the square of the longest: a tenth of its length */
+#define NO_ENTRY 1e-14 /* of a null direction, beside 1: rounding */
+enum { MOST_PAIRS = 512, LEAST_PAIRS = 64 };
+#define PAIR_EVALUATIONS 6e7 /* of the kernel: the loading of a large model should not wait */
 
 void far_metric_facts_clear(far_ctx *ctx, far_metric_facts *f)
 {
@@ -272,71 +271,142 @@ done:
 
 /* ---- which inputs count -------------------------------------------------------------------- */
 
-static long double variance(const far_model *m, int64_t j)
+/* Pairs of rows: of a shuffle p those at i and i + 1, then at i and i + 2, ..., all if they are
+ * few. */
+typedef struct pairing {
+    int64_t *order, count;
+} pairing;
+
+static far_status draw_pairs(far_ctx *ctx, const far_model *m, int64_t groups, pairing *out)
+{
+    int64_t n = m->info.rows;
+    double most = PAIR_EVALUATIONS / ((double)n * (double)(groups + 1));
+    double all = (double)n * (double)(n - 1);
+    far_status st = far_alloc(ctx, n, &out->order);
+    for (int64_t i = 0; st == FAR_OK && i < n; i++) {
+        out->order[i] = i;
+    }
+    if (st == FAR_OK) {
+        far_random_shuffle(0, out->order, n);
+        out->count = (int64_t)fmin(fmin(fmax(most, LEAST_PAIRS), MOST_PAIRS), all);
+    }
+    return st;
+}
+
+/* Points of the pairs: the first row of each, with the inputs of one group from the second. */
+static void set_points(const far_model *m, const pairing *p, const int64_t *groups, int64_t group,
+                       double *points)
 {
     int64_t n = m->info.rows, d = m->info.inputs;
-    long double mean = 0, square = 0, first = m->x[j];
+    for (int64_t k = 0; k < p->count; k++) {
+        const double *own = m->x + p->order[k % n] * d;
+        const double *other = m->x + p->order[(k + 1 + k / n) % n] * d;
+        for (int64_t j = 0; j < d; j++) {
+            points[k * d + j] = groups[j] == group ? other[j] : own[j];
+        }
+    }
+}
+
+/* Half the mean square of what f changes by when a group of inputs is taken from another row,
+ * outputs in their own standard deviations: of a sum of functions of one group each their
+ * variances. */
+static far_status find_effects(far_ctx *ctx, const far_model *m, const int64_t *groups,
+                               int64_t count, long double *effect)
+{
+    far_status st;
+    int64_t d = m->info.inputs, p = m->info.outputs;
+    double *points = NULL, *values = NULL;
+    pairing pairs = {0};
+    FAR_TRY(draw_pairs(ctx, m, count, &pairs));
+    FAR_TRY(far_alloc(ctx, pairs.count * d, &points));
+    FAR_TRY(far_alloc(ctx, 2 * pairs.count * p, &values));
+    far_mat x = far_mat_view(points, pairs.count, d, FAR_F64);
+    far_mat before = far_mat_view(values, pairs.count, p, FAR_F64);
+    far_mat after = far_mat_view(values + pairs.count * p, pairs.count, p, FAR_F64);
+    set_points(m, &pairs, groups, -1, points);
+    FAR_TRY(far_model_eval(ctx, m, &x, &before));
+    for (int64_t g = 0; g < count; g++) {
+        set_points(m, &pairs, groups, g, points);
+        FAR_TRY(far_model_eval(ctx, m, &x, &after));
+        for (int64_t k = 0; k < pairs.count * p; k++) {
+            long double change = (long double)values[pairs.count * p + k] - values[k];
+            change /= far_output_scale(m->columns)[k % p];
+            effect[g] += change * change / (long double)(2 * pairs.count * p);
+        }
+    }
+done:
+    FAR_FREE_ALL(ctx, points, values, pairs.order);
+    return st;
+}
+
+/* |S e_j|^2 var x_j, by which the inputs of one column share its effect. */
+static long double spread_behind(const far_model *m, int64_t j)
+{
+    int64_t n = m->info.rows, d = m->info.inputs;
+    long double mean = 0, square = 0, first = m->x[j], longest = 0;
     for (int64_t i = 0; i < n; i++) {
         mean += (m->x[i * d + j] - first) / (long double)n;
     }
     for (int64_t i = 0; i < n; i++) {
         long double off = m->x[i * d + j] - first - mean;
-        square += off * off;
+        square += off * off / (long double)n;
     }
-    return square / (long double)n;
+    for (int64_t i = 0; i < d; i++) {
+        long double s = entry(&m->metric, i, j);
+        longest += s * s;
+    }
+    return longest * square;
 }
 
-/* At how many training rows: at fewer of a large model, whose loading should not wait for them. */
-static int64_t slope_rows(const far_model *m)
+/* The column that each input comes from; one that comes from none is its own. */
+static void group_by_column(const far_model *m, int64_t *groups, int64_t *count)
 {
-    double n = (double)m->info.rows, outputs = (double)(m->info.inputs * m->info.outputs);
-    double most = fmin(SLOPE_ROWS, fmin(SLOPE_PAIRS / n, SLOPE_PRODUCTS / (n * outputs)));
-    return far_least(m->info.rows, (int64_t)fmax(most, LEAST_SLOPE_ROWS));
-}
-
-/* The mean of (df / dx_j)^2 over rows and outputs, the latter in their own standard deviations. */
-static far_status mean_square_slopes(far_ctx *ctx, const far_model *m, long double *square)
-{
-    far_status st;
-    int64_t d = m->info.inputs, p = m->info.outputs, n = m->info.rows, rows = slope_rows(m);
-    double *points = NULL, *slopes = NULL;
-    FAR_TRY(far_alloc(ctx, rows * d, &points));
-    FAR_TRY(far_alloc(ctx, rows * p * d, &slopes));
-    for (int64_t i = 0; i < rows; i++) {
-        memcpy(points + i * d, m->x + i * n / rows * d, (size_t)d * sizeof *points);
+    int64_t d = m->info.inputs, columns = far_columns_describe(m->columns).features;
+    *count = 0;
+    for (int64_t j = 0; j < d; j++) {
+        groups[j] = -1;
     }
-    far_mat x = far_mat_view(points, rows, d, FAR_F64);
-    far_mat out = far_mat_view(slopes, rows, p * d, FAR_F64);
-    FAR_TRY(far_model_slopes(ctx, m, &x, &out));
-    for (int64_t k = 0; k < rows * p * d; k++) {
-        long double slope = slopes[k] / (long double)far_output_scale(m->columns)[k / d % p];
-        square[k % d] += slope * slope / (long double)(rows * p);
+    for (int64_t f = 0; f < columns; f++) {
+        far_feature_info e = far_columns_feature(m->columns, f);
+        for (int64_t k = 0; k < e.width && e.first + k < d; k++) {
+            groups[e.first + k] = *count;
+        }
+        ++*count;
     }
-done:
-    FAR_FREE_ALL(ctx, points, slopes);
-    return st;
+    for (int64_t j = 0; j < d; j++) {
+        groups[j] = groups[j] < 0 ? (*count)++ : groups[j];
+    }
 }
 
 far_status far_model_weigh_inputs(far_ctx *ctx, far_model *m)
 {
-    int64_t d = m->info.inputs;
-    long double total = 0, *part = NULL;
+    int64_t d = m->info.inputs, count, *groups = NULL;
+    long double total = 0, *effect = NULL, *whole = NULL, *part = NULL;
     far_status st;
     if (m->metric.kind == FAR_METRIC_NONE) {
         return FAR_OK;
     }
     FAR_TRY(far_alloc(ctx, d, &m->facts.importance));
+    FAR_TRY(far_alloc(ctx, d, &groups));
+    group_by_column(m, groups, &count);
+    FAR_TRY(far_alloc(ctx, count, &effect));
+    FAR_TRY(far_alloc(ctx, count, &whole));
     FAR_TRY(far_alloc(ctx, d, &part));
-    FAR_TRY(mean_square_slopes(ctx, m, part));
+    FAR_TRY(m->info.rows > 1 ? find_effects(ctx, m, groups, count, effect) : FAR_OK);
     for (int64_t j = 0; j < d; j++) {
-        part[j] *= variance(m, j);
-        total += part[j];
+        part[j] = spread_behind(m, j);
+        whole[groups[j]] += part[j];
+    }
+    for (int64_t g = 0; g < count; g++) {
+        total += whole[g] > 0 ? effect[g] : 0;
     }
     for (int64_t j = 0; total > 0 && isfinite(total) && j < d; j++) {
-        m->facts.importance[j] = (double)(part[j] / total);
+        int64_t g = groups[j];
+        m->facts.importance[j] =
+            whole[g] > 0 ? (double)(effect[g] / total * part[j] / whole[g]) : 0;
     }
 done:
-    far_free(ctx, part);
+    FAR_FREE_ALL(ctx, groups, effect, whole, part);
     return st;
 }
 

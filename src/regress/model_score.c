@@ -29,8 +29,14 @@ typedef struct scored {
     int64_t *labels; /* classes */
 } scored;
 
-static far_status scored_make(far_ctx *ctx, const far_model *m, const far_left_out *l, bool left,
-                              scored *out)
+/* Rows of the model (NULL: all) that are missed by so much, in the units of the fit. */
+typedef struct missed {
+    const int64_t *rows;
+    int64_t count;
+    const double *miss;
+} missed;
+
+static far_status scored_make(far_ctx *ctx, const far_model *m, const missed *l, scored *out)
 {
     far_status st;
     int64_t p = m->info.outputs;
@@ -41,15 +47,29 @@ static far_status scored_make(far_ctx *ctx, const far_model *m, const far_left_o
     out->y = far_mat_view(room + l->count * p, l->count, p, FAR_F64);
     FAR_TRY(far_alloc(ctx, l->count, &out->labels));
     for (int64_t k = 0; k < l->count * p; k++) {
-        int64_t i = l->rows[k / p], j = k % p;
-        double miss = left        ? l->miss[k]
-                      : l->fitted ? l->fitted[k]
-                                  : m->info.ridge * m->alpha[i * p + j];
-        ((double *)out->mean.data)[k] = centre[j] + scale[j] * (m->y[i * p + j] - miss);
-        ((double *)out->y.data)[k] = centre[j] + scale[j] * m->y[i * p + j];
+        int64_t i = l->rows ? l->rows[k / p] : k / p, j = k % p;
+        double y = m->y[i * p + j];
+        ((double *)out->mean.data)[k] = centre[j] + scale[j] * (y - l->miss[k]);
+        ((double *)out->y.data)[k] = centre[j] + scale[j] * y;
     }
     far_class_labels(out->y.data, l->count, p, out->labels);
 done:
+    return st;
+}
+
+/* The fit at all its rows. */
+static far_status scored_fit(far_ctx *ctx, const far_model *m, const far_left_out *l, scored *out)
+{
+    far_status st;
+    int64_t count = m->info.rows * m->info.outputs;
+    double *miss = NULL;
+    FAR_TRY(far_alloc(ctx, count, &miss));
+    for (int64_t k = 0; k < count; k++) {
+        miss[k] = l->fitted ? l->fitted[k] : m->info.ridge * m->alpha[k];
+    }
+    FAR_TRY(scored_make(ctx, m, &(missed){NULL, m->info.rows, miss}, out));
+done:
+    far_free(ctx, miss);
     return st;
 }
 
@@ -163,8 +183,8 @@ far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m)
     for (int64_t k = 0; m->optimism > 1 && k < l->count * l->outputs; k++) {
         l->miss[k] *= sqrt(m->optimism); /* rows had their say in the metric */
     }
-    FAR_TRY(scored_make(ctx, m, l, true, &left));
-    FAR_TRY(scored_make(ctx, m, l, false, &fitted));
+    FAR_TRY(scored_make(ctx, m, &(missed){l->rows, l->count, l->miss}, &left));
+    FAR_TRY(scored_fit(ctx, m, l, &fitted));
     m->info.loo_rows = l->count;
     FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? score_classes(ctx, m, &left, &fitted)
                                               : score_numbers(ctx, m, &left, &fitted));

@@ -129,7 +129,7 @@ typedef struct far_left_out {
     int64_t *rows;    /* which, ascending */
     double *miss;     /* count x outputs: target less prediction, in the units of y */
     double *variance; /* count: of such a miss, at amplitude one and with the ridge as noise */
-    double *fitted;   /* as miss, of the fit of all rows; NULL: ridge alpha */
+    double *fitted;   /* all rows x p, what the fit of all of them misses; NULL: ridge alpha */
 } far_left_out;
 /* y, alpha n x p with (K + ridge) alpha = y. centred: how many rows the centre of y was learnt
  * from; 0: it was not learnt. At most `most` rows, a random sample, are left out. As many

@@ -427,19 +427,14 @@ done:
     return st;
 }
 
-/* By how much leave-one-out squared errors behind the metric are too small: what folds say of it
- * over what they say without one, both relative to leave-one-out. Only the rows that the metric was
- * learnt from are concerned. */
-static far_status measure_optimism(far_search *s, const far_trial *plain, const far_trial *t,
-                                   double *out)
+/* By how much leave-one-out squared errors behind the metric, which the subset lies behind, are too
+ * small: rows held out in folds are missed by so much more behind maps that have not seen them.
+ * Only the rows that the metric was learnt from are concerned. */
+static far_status measure_optimism(far_search *s, const far_trial *t, double *out)
 {
-    far_score v;
-    far_status st;
-    s->seen = 0;
-    st = far_score_evaluate(s, t->kernel, t->ridge, s->rows, &v);
-    s->seen = s->rows;
-    double without = fmax(plain->fold_square / plain->score.loo, 1);
-    double factor = t->fold_square / v.loo / without;
+    double seen;
+    far_status st = far_metric_seen_square(s, t, &seen);
+    double factor = t->fold_square / seen;
     double share = (double)s->rows / (double)s->model->info.rows;
     *out = isfinite(factor) && factor > 1 ? 1 + (factor - 1) * share : 1;
     return st;
@@ -482,7 +477,6 @@ static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count
                         "no metric could be learnt: every kernel matrix that was tried is "
                         "singular; use a larger ridge, or none (`metric` none)");
     }
-    s->plain = *chosen;
     *chosen = wins ? *count : *chosen;
     *count += found;
 done:
@@ -493,7 +487,7 @@ done:
 
 /* What t becomes: its metric learnt from the whole subset, its ridge after a last look. The subset
  * is left as it was. */
-static far_status settle(far_search *s, const far_trial *plain, far_trial *t, far_pick *out)
+static far_status settle(far_search *s, far_trial *t, far_pick *out)
 {
     far_status st;
     double *x = NULL;
@@ -503,7 +497,7 @@ static far_status settle(far_search *s, const far_trial *plain, far_trial *t, fa
         FAR_TRY(far_alloc(s->ctx, s->taken * s->model->info.inputs, &x));
         memcpy(x, s->x, size);
         FAR_TRY(take_metric(s, t, &out->metric));
-        FAR_TRY(measure_optimism(s, plain, t, &out->optimism));
+        FAR_TRY(measure_optimism(s, t, &out->optimism));
     }
     FAR_TRY(larger_ridge(s, t));
     out->ridge = t->ridge;
@@ -782,18 +776,17 @@ far_status far_choice_take(far_choice *c, double *ridge, far_ridge_kind *kind)
     *ridge = c->opts.ridge;
     *kind = ridge_kind(&c->opts);
     if (c->free) {
-        const far_trial *plain = &c->trials[s->plain];
         for (int64_t k = 0; k < c->size; k++) {
             far_trial *t = &c->trials[c->members[k]];
             FAR_TRY(t->recipe.rounds > 0 && !t->edge ? far_edge_behind(s, t) : FAR_OK);
         }
         FAR_TRY(c->size > 1 ? far_alloc(s->ctx, c->size, &s->others->items) : FAR_OK);
         FAR_TRY(keep_candidates(s, c->trials, c->count, c->members, c->size));
-        FAR_TRY(settle(s, plain, &c->trials[c->members[0]], &first));
+        FAR_TRY(settle(s, &c->trials[c->members[0]], &first));
         FAR_TRY(take_choice(s, &first));
         for (int64_t k = 1; k < c->size; k++) {
             s->others->count = k;
-            FAR_TRY(settle(s, plain, &c->trials[c->members[k]], &s->others->items[k - 1]));
+            FAR_TRY(settle(s, &c->trials[c->members[k]], &s->others->items[k - 1]));
         }
         *ridge = isnan(c->opts.ridge) ? s->chosen_ridge : c->opts.ridge;
     }

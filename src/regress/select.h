@@ -43,7 +43,6 @@ typedef struct far_search {
     int64_t *groups, group_count; /* of each input, whose weights are tuned together */
     bool only_tuned;     /* hundreds of inputs: outer products are too dear for what they gain */
     int64_t committee;   /* how many networks are wanted; 0: as many as help */
-    int64_t plain;       /* the trial without a metric that one was compared with */
     int64_t contest;     /* rows that were predicted in the contest; 0: there was none */
     double chosen_ridge; /* of the network that the model becomes */
     far_picks *others;   /* and the further members */
@@ -181,6 +180,10 @@ enum { FAR_METRIC_TRIALS = 6 };
  * plain trials. Those of them that are judged get their losses over the same folds. */
 far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, const bool *judged,
                              far_trial out[FAR_METRIC_TRIALS], int64_t *count);
+
+/* The mean squared error of t over the same folds, relative as fold_square is, behind the one map
+ * that s->x lies behind. */
+far_status far_metric_seen_square(far_search *s, const far_trial *t, double *out);
 
 /* What that takes, in scores of so many rows each. */
 double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *rows);

@@ -446,6 +446,18 @@ done:
     return st;
 }
 
+far_status far_metric_seen_square(far_search *s, const far_trial *t, double *out)
+{
+    far_status st;
+    hunt h = {0};
+    double mean;
+    FAR_TRY(open_whole(&h, s));
+    FAR_TRY(far_folds_score(s, &h.folds, t->kernel, &t->ridge, 1, h.misses, h.losses, &mean, out));
+done:
+    hunt_close(&h);
+    return st;
+}
+
 static void sort_trials(far_trial *t, int64_t count)
 {
     for (int64_t i = 1; i < count; i++) {

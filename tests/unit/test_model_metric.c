@@ -430,34 +430,37 @@ static void no_direction_is_refused(void **state)
 
 /* ---- what it says of the inputs ---- */
 
-static double variance_of(const double *x, int j)
+/* Half the mean square of what f changes by when input j is taken from another row, over all pairs:
+ * there are fewer than 512. */
+static double effect_of(const far_model *m, int j)
 {
-    double mean = 0, square = 0;
-    for (int i = 0; i < N; i++) {
-        mean += x[i * D + j] / N;
+    static double points[N * N * D], before[N * P], after[N * N * P];
+    double sum = 0;
+    for (int k = 0; k < N * N; k++) {
+        memcpy(points + k * D, m->x + k / N * D, D * sizeof *points);
+        points[k * D + j] = m->x[k % N * D + j];
     }
-    for (int i = 0; i < N; i++) {
-        square += pow(x[i * D + j] - mean, 2) / N;
+    far_mat x = far_mat_view(m->x, N, D, FAR_F64), f = far_mat_view(before, N, P, FAR_F64);
+    far_mat other = far_mat_view(points, N * N, D, FAR_F64);
+    far_mat g = far_mat_view(after, N * N, P, FAR_F64);
+    must(far_model_eval(ctx, m, &x, &f));
+    must(far_model_eval(ctx, m, &other, &g));
+    for (int k = 0; k < N * N * P; k++) {
+        double change = after[k] - before[k / P / N * P + k % P];
+        sum += pow(change / far_output_scale(m->columns)[k % P], 2) / (2. * N * (N - 1) * P);
     }
-    return square;
+    return sum;
 }
 
-/* All N rows are taken: there are fewer than 200. */
 static void importance_is_how_much_the_fit_changes(void **state)
 {
     (void)state;
     ALL_TWINS(t, BOUNDED, {
         far_metric_info info = far_model_describe(t.behind).metric;
-        double slopes[N * P * D], wanted[D] = {0}, total = 0, sum = 0, shares = 0;
+        double wanted[D] = {0}, total = 0, sum = 0, shares = 0;
         const double *importance = info.importance.data;
-        far_mat x = far_mat_view(t.behind->x, N, D, FAR_F64);
-        far_mat out = far_mat_view(slopes, N, P * D, FAR_F64);
-        must(far_model_slopes(ctx, t.behind, &x, &out));
-        for (int k = 0; k < N * P * D; k++) {
-            double unit = far_output_scale(t.behind->columns)[k / D % P];
-            wanted[k % D] += pow(slopes[k] / unit, 2) * variance_of(t.behind->x, k % D);
-        }
         for (int j = 0; j < D; j++) {
+            wanted[j] = effect_of(t.behind, j);
             sum += wanted[j];
             total += importance[j];
         }

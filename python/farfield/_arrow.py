@@ -109,11 +109,24 @@ def _is_known(kind: str) -> bool:
     return simple or kind[:2] == "ts" or kind[:2] == "d:"
 
 
+# How formats of the C interface begin, and what they are.
+_TYPE_NAMES = {
+    "z": "binary", "Z": "binary", "vz": "binary", "w": "binary", "tt": "time of day", "tD": "duration",
+    "ti": "interval", "td": "dates", "ts": "times", "+s": "struct", "+m": "map", "+u": "union",
+    "+r": "run-end encoded", "+": "list", "_pli128": "128-bit integers",
+}  # fmt: skip
+
+
+def _type_name(kind: str) -> str:
+    named = (name for start, name in _TYPE_NAMES.items() if kind.startswith(start))
+    return next(named, f"format {kind}")
+
+
 def _refuse_unknown(columns: list[Any], names: list[str]) -> None:
     kinds = [_lib.words((c.dictionary if c.dictionary else c).format) for c in columns]
     dated = [bool(c.dictionary) and k[0] == "t" for c, k in zip(columns, kinds)]
     unknown = [
-        f"{n} (a dictionary of {k})" if d else f"{n} ({k})"
+        f"{n} (a dictionary of {_type_name(k)})" if d else f"{n} ({_type_name(k)})"
         for n, k, d in zip(names, kinds, dated)
         if d or not _is_known(k)
     ]
@@ -235,4 +248,4 @@ def _levels(column: Any, array: Any) -> list[str | None]:
         return piece.texts
     whole = _lib.words(column.format) in "cCsSiIlL"
     assert piece.numbers is not None
-    return [None if v != v else str(int(v) if whole else v) for v in piece.numbers.tolist()]
+    return [None if v != v else str(int(v) if whole or v.is_integer() else v) for v in piece.numbers.tolist()]

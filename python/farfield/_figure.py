@@ -140,7 +140,7 @@ class Figure:
         """To a file: .svg, .png or .csv."""
         if os.path.splitext(os.fspath(path))[1] not in _ENDINGS:
             raise errors.ArgError(f"{os.fspath(path)}: figures are {', '.join(_ENDINGS)}")
-        _lib.call(lib.far_figure_save, self._make(), os.fsencode(path))
+        _lib.call(lib.far_figure_save, self._make(), _lib.c_path(path))
 
     def _repr_svg_(self) -> str:
         return self.svg("auto")

@@ -34,7 +34,7 @@ def _net(arch: Any, examples: Any, seed: int, init: str | None) -> Any:
         seed=seed,
     )
     net = _lib.make(
-        lib.far_net_create, str(arch).encode(), opts.pointer, destroy=lib.far_net_destroy
+        lib.far_net_create, _lib.c_text(str(arch)), opts.pointer, destroy=lib.far_net_destroy
     )
     _lib.call(lib.far_net_set_columns, net, examples.columns)
     return net

@@ -43,7 +43,8 @@ def has_words(x: Any) -> bool:
         return np.asarray(x, object).ndim == 2
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a table has no value there."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, numbers.Number) and value != value
@@ -52,6 +53,11 @@ def _is_missing(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     is_bool = isinstance(value, (bool, np.bool_))
     return isinstance(value, (numbers.Real, decimal.Decimal)) and not is_bool
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether it is a whole number that is written with a point: categories with gaps may be so."""
+    return isinstance(value, float) and value.is_integer()
 
 
 def _word(value: Any) -> str:
@@ -107,29 +113,39 @@ class Column:
         dtype = getattr(values, "dtype", None)
         if getattr(dtype, "tz", None) is not None:
             values = values.dt.tz_convert(None)
-        words = hasattr(dtype, "categories")
+        if hasattr(dtype, "categories"):
+            column._take_categories(values)
+            return column
         values = np.asarray(values)
         if values.ndim != 1:
             raise errors.ArgError(f"column {name}: {values.ndim} dimensions, not one value a row")
         if values.dtype.kind == "M":
             column.numbers, column.unit = _days(values), "date"
-        elif values.dtype.kind in "iuf" and not words:
+        elif values.dtype.kind in "iuf":
             column.numbers = values.astype(np.float64)
         elif values.dtype.kind == "m":  # whose objects may be whole numbers
             column._refuse_kind(str(values.dtype))
         else:
-            column._take_objects(values.astype(object), words)
+            column._take_objects(values.astype(object))
         return column
 
-    def _take_objects(self, values: np.ndarray, words: bool) -> None:
-        missing = np.array([_is_missing(v) for v in values], bool)
+    def _take_categories(self, values: Any) -> None:
+        """Of pandas: as they print, which values with gaps between them need not."""
+        categories = values.dtype.categories
+        if getattr(categories.dtype, "kind", "") == "M":
+            self._refuse_kind("category of dates")
+        levels = [_word(int(c) if _is_whole(c) else c) for c in categories]
+        codes = np.asarray(values.cat.codes if hasattr(values, "cat") else values.codes)
+        self.codes, self.levels = _codes([None if k < 0 else levels[k] for k in codes])
+
+    def _take_objects(self, values: np.ndarray) -> None:
+        missing = np.array([is_missing(v) for v in values], bool)
         there = values[~missing]
-        if not words:
-            self._refuse(there)
-        if not words and len(there) and all(map(_is_date, there)):
+        self._refuse(there)
+        if len(there) and all(map(_is_date, there)):
             dates = [np.datetime64("NaT") if m else _moment(v) for v, m in zip(values, missing)]
             self.numbers, self.unit = _days(np.array(dates, "M8[us]")), "date"
-        elif not words and all(map(_is_number, there)):
+        elif all(map(_is_number, there)):
             self.numbers = np.where(missing, np.nan, 0.0)
             self.numbers[~missing] = self._as_floats(there)
         else:
@@ -152,9 +168,10 @@ class Column:
         try:
             return values.astype(np.float64)
         except OverflowError:
-            raise errors.DataError(
-                f"column {self.name} holds a number too large for float64; convert it, or leave it out"
-            ) from None
+            why = "a number too large for float64"
+        except (ValueError, ArithmeticError):
+            why = "a number that float64 does not have"
+        raise errors.DataError(f"column {self.name} holds {why}; convert it, or leave it out")
 
     @classmethod
     def of_labels(cls, name: Any, labels: Sequence[str]) -> Column:
@@ -211,7 +228,10 @@ def frame(table: Sequence[Column]) -> Any:
             continue
         info.kind = lib.FAR_COLUMN_WORD
         info.codes = keep(ffi.from_buffer("int32_t[]", np.ascontiguousarray(c.codes)))
-        levels = [keep(_lib.c_text(level)) for level in c.levels]
+        try:
+            levels = [keep(_lib.c_text(level)) for level in c.levels]
+        except errors.ArgError as error:
+            raise errors.DataError(f"column {c.name}: {error}") from None
         info.levels, info.level_count = keep(ffi.new("char *[]", levels)), len(levels)
     return _lib.make(
         lib.far_frame_from_columns, infos, len(table), rows.pop() if rows else 0,

@@ -65,10 +65,12 @@ class Kernel:
 
     def __init__(self, arch: str, param: str = "ntk") -> None:
         self.param = param
+        if not isinstance(arch, (str, Kernel)):
+            raise errors.ArgError(f"arch is a text as 'dense relu dense', not {arch!r}")
         options = _lib.Options("far_kernel_opts", param=param)
         self._kernel = _lib.make(
             lib.far_kernel_create,
-            str(arch).encode(),
+            _lib.c_text(str(arch)),
             options.pointer,
             destroy=lib.far_kernel_destroy,
         )
@@ -188,6 +190,7 @@ class Kernel:
         (True, True)
         """
         found = ffi.new("far_supremum *")
+        d = _lib.whole("d, the number of inputs", d, 1)
         _lib.call(lib.far_kernel_supremum, self._kernel, d, found)
         return Supremum(
             bool(found.bounded),
@@ -203,7 +206,8 @@ class Kernel:
 
 
 def _evaluate(fill: Callable[[Any, Any], None], get: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    names = ("nngp", "ntk") if get is None else (get,) if isinstance(get, str) else tuple(get)
+    single = isinstance(get, str) or not hasattr(get, "__iter__")
+    names = ("nngp", "ntk") if get is None else (get,) if single else tuple(get)
     unknown = [name for name in names if name not in Kernels._fields]
     if unknown or not names:
         raise errors.ArgError(f'get is "ntk", "nngp" or both, not {get!r}')

@@ -6,8 +6,11 @@ context that they were made with alive; they may be used and dropped by any thre
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 import os
 import pathlib
+import sys
 import threading
 import warnings
 from typing import Any, Callable, Iterator
@@ -26,6 +29,34 @@ def c_text(content: str) -> Any:
         return ffi.new("char[]", content.encode())
     except UnicodeEncodeError as error:
         raise errors.ArgError(f"{content!r} is not valid Unicode: {error.reason}") from None
+
+
+def c_path(path: str | os.PathLike[str]) -> Any:
+    """The name of a file as a C string."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise errors.ArgError(f"{path!r} holds a zero byte")
+    return ffi.new("char[]", name)
+
+
+def outside() -> int:
+    """The stacklevel at which a warning of the caller names the user's line, not the package's."""
+    here, level = os.path.dirname(__file__), 1
+    frame = sys._getframe(1)
+    while frame.f_back and os.path.dirname(frame.f_code.co_filename) == here:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number, at least so large."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise errors.ArgError(f"{name}: a whole number, at least {least}, not {value!r}") from None
+    if number < least:
+        raise errors.ArgError(f"{name}: at least {least}, not {number}")
+    return number
 
 
 def text(pointer: Any) -> str | None:
@@ -74,6 +105,7 @@ _dtypes = {np.dtype(np.float64): lib.FAR_F64, np.dtype(np.float32): lib.FAR_F32}
 _MAT, _POINTER = ffi.typeof("far_mat *"), ffi.typeof("void *")
 _local = threading.local()
 _process = {"threads": 0, "started": False, "forked": False}
+MOST_THREADS = 4096
 
 
 # ---- contexts ----
@@ -87,7 +119,13 @@ def _keep_exception(kind: Any, value: Any, traceback: Any) -> None:
 def _progress(user: Any, what: Any, done: int, total: int) -> int:
     # Signals are delivered here: KeyboardInterrupt is raised, kept, and the call cancelled.
     watcher = getattr(_local, "watcher", None)
-    return int(watcher is not None and watcher(text(what), done, total) is False)
+    if watcher is None:
+        return 0
+    _local.watcher = None  # a watcher that calls the library itself does not watch that call
+    try:
+        return int(watcher(text(what), done, total) is False)
+    finally:
+        _local.watcher = watcher
 
 
 def _new_context() -> Any:
@@ -140,9 +178,10 @@ def set_threads(count: int) -> None:
     >>> farfield.set_threads(1)
     >>> farfield.set_threads(0)
     """
-    if count < 0:
-        raise errors.ArgError("threads are at least 0")
-    _process["threads"] = int(count)
+    count = whole("threads", count, 0)
+    if count > MOST_THREADS:
+        raise errors.ArgError(f"threads are at most {MOST_THREADS}, not {count}")
+    _process["threads"] = count
     _local.__dict__.pop("context", None)
 
 
@@ -167,7 +206,12 @@ def progress(watcher: Callable[[str, int, int], Any] | None = None) -> Iterator[
 
 class _Bar:
     def __init__(self) -> None:
-        from tqdm.auto import tqdm
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError(
+                "a progress bar needs tqdm (pip install tqdm); or give progress a function"
+            ) from error
 
         self.make: Any = tqdm
         self.what = ""
@@ -220,9 +264,8 @@ def make(function: Any, *arguments: Any, destroy: Any) -> Any:
 def owned(pointer: Any, destroy: Any, *kept: Any) -> Any:
     """The pointer, destroyed before what is kept when it is dropped."""
 
-    def drop(pointer: Any, kept: Any = kept) -> None:
-        destroy(pointer)
-
+    drop = functools.partial(destroy)  # no Python code: a Ctrl-C that it meets there would be lost
+    setattr(drop, "kept", kept)
     return ffi.gc(pointer, drop)
 
 
@@ -272,6 +315,8 @@ def as_numpy(x: Any) -> np.ndarray:
         x = x.detach().cpu()
         if str(x.dtype) == "torch.bfloat16":
             x = x.float()
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        raise errors.ArgError(f"a {type(x).__name__} is sparse; toarray() makes it dense")
     if not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
         try:
             return np.from_dlpack(x)
@@ -347,6 +392,14 @@ def _enumerator(kind: Any, name: str, value: Any) -> int:
     raise errors.ArgError(f"{name} is one of {known}, not {value!r}")
 
 
+def _as_text(name: str, value: Any) -> str:
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if not isinstance(value, str):
+        raise errors.ArgError(f"{name} is a text, not {value!r}")
+    return value
+
+
 class Options:
     """A struct of options by the names of its fields. None leaves a default; enumerators are the
     ends of their names in lower case: kernel="nngp" is FAR_KERNEL_NNGP."""
@@ -376,7 +429,7 @@ class Options:
         if kind.kind == "enum":
             value = _enumerator(kind, name, value)
         elif kind.cname == "char *" or kind.cname == "char const *":
-            value = ffi.new("char[]", os.fsencode(value))
+            value = c_text(_as_text(name, value))
             self._kept.append(value)
         try:
             setattr(self.pointer, name, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import html
 import os
 import tempfile
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ from . import _frame, _lib, errors
 from ._certificate import Certificate
 from ._figure import Figure
 from ._lib import ffi, lib
-
 
 
 class Prediction(NamedTuple):
@@ -70,15 +70,15 @@ class Predictor:
         return cls(
             _lib.make(
                 lib.far_predictor_load,
-                os.fsencode(path),
-                ffi.NULL if arch is None else str(arch).encode(),
+                _lib.c_path(path),
+                ffi.NULL if arch is None else _lib.c_text(str(arch)),
                 destroy=lib.far_predictor_destroy,
             )
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """To a file, which `farfield.load` and the command read."""
-        _lib.call(lib.far_predictor_save, self._predictor, os.fsencode(path))
+        _lib.call(lib.far_predictor_save, self._predictor, _lib.c_path(path))
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +129,13 @@ class Predictor:
         """Of the numbers that it takes: columns, and "kind=red" of categories."""
         c = lib.far_columns_describe(self._info.columns)
         return [_lib.words(c.input_names[i]) for i in range(c.inputs)]
+
+    @property
+    def features(self) -> list[str]:
+        """The columns of its tables; [] where there were none."""
+        columns = self._info.columns
+        count = lib.far_columns_describe(columns).features if columns else 0
+        return [_lib.words(lib.far_columns_feature(columns, i).name) for i in range(count)]
 
     @property
     def output_names(self) -> list[str]:
@@ -216,6 +223,7 @@ class Predictor:
         `Prediction`. spread: "calibrated", "posterior", "ensemble" or "likelihood"; options: time,
         steps, rate, at_infinity, memory (far_predict_opts)."""
         frame = self._frame(table)
+        self._warn_of_unseen(frame)
         opts = _lib.Options("far_predict_opts", spread=spread, **options)
         p = _lib.make(
             lib.far_predictor_predict,
@@ -254,6 +262,24 @@ class Predictor:
         x, y = (np.empty((max(info.rows, 0), n)) for n in (info.inputs, info.outputs))
         _lib.call(lib.far_predictor_rows, self._predictor, _lib.view(x), _lib.view(y))
         return x, y
+
+    def _warn_of_unseen(self, frame: Any) -> None:
+        """Of categories that count as none of the known ones."""
+        columns = self._info.columns
+        count = lib.far_columns_describe(columns).features if columns else 0
+        if not any(lib.far_columns_feature(columns, i).levels for i in range(count)):
+            return
+        found = ffi.new("far_unseen *")
+        _lib.call(lib.far_columns_unseen, columns, frame, ffi.NULL, ffi.NULL, found)
+        if found.rows:
+            have = "row has" if found.rows == 1 else "rows have"
+            warnings.warn(
+                f"{found.rows} {have} a category that the training data does not have, as row "
+                f"{found.row + 1}, column {_lib.words(found.column)}: "
+                f"{_lib.words(found.category)!r}; it counts as none of the known ones",
+                UserWarning,
+                stacklevel=_lib.outside(),
+            )
 
     def _frame(self, table: Any) -> Any:
         names = None
@@ -323,7 +349,7 @@ class Predictor:
     def check(self, certificate: Certificate | str) -> None:
         """`Certificate.check`."""
         text = certificate.json if isinstance(certificate, Certificate) else str(certificate)
-        _lib.call(lib.far_certificate_check, self._predictor, text.encode())
+        _lib.call(lib.far_certificate_check, self._predictor, _lib.c_text(text))
 
     def empirical_ntk(
         self, x1: Any, x2: Any = None, outputs: str = "trace", output: int = 0
@@ -367,6 +393,8 @@ class Predictor:
 def _chosen(inputs: list[tuple[int, str]], feature: int | str) -> int:
     """The input of that name, or the one that the number counts to."""
     if not isinstance(feature, str):
+        if not -len(inputs) <= feature < len(inputs):
+            raise errors.ArgError(f"there is no input {feature}: there are {len(inputs)}, from 0")
         return inputs[int(feature)][0]
     for i, name in inputs:
         if name == feature:

@@ -2,9 +2,10 @@
 exactly; NetworkRegressor and NetworkClassifier are finite ones, trained by gradient descent."""
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,11 @@ from . import _fit, _frame, _lib, _sample, errors
 from ._certificate import Certificate
 from ._figure import Figure
 from ._frame import Column
+from ._lib import lib
 from ._predictor import Metric, Predictor
+
+
+LEAST_ROWS = 3  # as of the command
 
 
 class _Estimator(BaseEstimator):  # type: ignore[misc]
@@ -38,13 +43,29 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         X = _readable(X)
         if _frame.is_frame(X) and not self._is_matrix(X):
             return self._named(X, reset)
-        finite = "allow-nan" if self.impute else True
-        how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": finite}
+        kept = getattr(getattr(X, "dtype", None), "kind", "-") in "mM"  # dates stay dates
+        dtype = None if kept else np.float64
         if _frame.has_words(X):  # the library looks at its values
-            X, how = np.asarray(X, object), {"dtype": None, "ensure_all_finite": False}
-        X = validate_data(self, X, reset=reset, **how)
+            X, dtype = np.asarray(X, object), None
+        X = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+        if dtype is not None:
+            _refuse_gaps("X", X, list(self._names()), missing=not self.impute)
+        return _frame.columns(X, list(self._names()))
+
+    def _names(self) -> Sequence[str]:
+        """Of the columns: x1, x2, ... of a matrix."""
         names = getattr(self, "feature_names_in_", None)
-        return _frame.columns(X, None if names is None else list(names))
+        return [f"x{j + 1}" for j in range(self.n_features_in_)] if names is None else names
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What was fitted before stays, all of it, if a fit does not come to its end."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def _is_matrix(self, X: Any) -> bool:
         """Whether a frame of pandas is numbers alone, and none may be missing."""
@@ -84,15 +105,22 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 "Found input variables with inconsistent numbers of samples: "
                 f"[{len(table[0])}, {len(y)}]"
             )
-        taken = {c.name for c in table}
-        if len(taken) < len(table):
-            raise ValueError("two columns have the same name")
+        if len(y) < LEAST_ROWS:
+            count = f"{len(y)} sample" + ("s" if len(y) != 1 else "")
+            raise ValueError(f"{count}: too few to learn from, {LEAST_ROWS} are the least")
+        taken: set[str] = set()
+        for c in table:
+            if c.name in taken:
+                raise ValueError(f"two columns have the same name, {c.name!r}")
+            taken.add(c.name)
         targets = [_free_name(name, taken) for name in names]
         if labels is None:
             table += [Column.of_values(t, y[:, k]) for k, t in enumerate(targets)]
         else:
             table.append(Column.of_labels(targets[0], labels))
         self._fit_table(table, targets, task)
+        if self.careful:
+            _warn_of_left_out(self.predictor_)
 
     def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
         raise NotImplementedError
@@ -131,9 +159,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> np.ndarray:
         """What of the score (R2, or accuracy) on the training rows is lost when a feature is
-        shuffled among them: n_features_in_ values."""
+        shuffled among them: n_features_in_ values, 0 for one that was left out (careful)."""
         check_is_fitted(self)
-        return self.predictor_.importance(*self._training_rows(), seed=self.seed)[1]
+        lost = self.predictor_.importance(*self._training_rows(), seed=self.seed)[1]
+        found = dict(zip(self.predictor_.features, lost))
+        return np.array([found.get(name, 0.0) for name in self._names()])
 
     def _training_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Raw inputs and targets (of classes: indicators) that the model was fitted to."""
@@ -169,10 +199,66 @@ def _readable(X: Any) -> Any:
 def _take_unnamed(table: list[Column], who: str) -> None:
     """Columns of a frame by their places, for a model of a matrix; scikit-learn's warning."""
     warnings.warn(
-        f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=6
+        f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=_lib.outside()
     )
     for j, column in enumerate(table):
         column.name = f"x{j + 1}"
+
+
+def _refuse_gaps(what: str, x: np.ndarray, names: list[str], missing: bool = True) -> None:
+    """Values that are no numbers, by their places; rows count from 1, as in the library's messages."""
+    bad = ~np.isfinite(x) if missing else np.isinf(x)
+    if not bad.any():
+        return
+    i, j = np.unravel_index(np.argmax(bad), bad.shape)
+    if np.isnan(x[i, j]):
+        more = ", or fit with impute=True" if what == "X" else ""
+        raise errors.DataError(
+            f"Input {what} contains NaN: row {i + 1}: column {names[j]} has no value; fill the gap, or "
+            f"leave the row out{more}"
+        )
+    raise errors.DataError(
+        f"Input {what} contains infinity: row {i + 1}: column {names[j]} is {x[i, j]}; values are finite"
+    )
+
+
+_WHY_LEFT_OUT = {
+    lib.FAR_TAKEN_CONSTANT: "the same value in every row",
+    lib.FAR_TAKEN_IDENTIFIER: "looks like an identifier, another value in every row",
+    lib.FAR_TAKEN_TEXT: "text",
+}
+
+
+def _warn_of_left_out(predictor: Predictor) -> None:
+    columns = predictor._info.columns
+    for i in range(lib.far_columns_describe(columns).summaries):
+        column = lib.far_columns_summary(columns, i)
+        if column.role == lib.FAR_ROLE_LEFT_OUT:
+            name, why = _lib.words(column.name), _WHY_LEFT_OUT.get(column.taken, "no values")
+            warnings.warn(
+                f"column {name} is left out: {why} (keep={name!r} keeps it)",
+                UserWarning,
+                stacklevel=_lib.outside(),
+            )
+
+
+def _is_dated(values: Any) -> bool:
+    dtype = getattr(values, "dtype", None)
+    return getattr(dtype, "kind", "") in ("m", "M") or getattr(dtype, "tz", None) is not None
+
+
+def _dates_as_days(y: Any) -> Any:
+    """Targets that are dates as days since 1970-01-01, which the command makes of them."""
+    if _frame.is_pandas(y):
+        columns = [y.iloc[:, j] for j in range(len(y.columns))]
+    elif getattr(y, "ndim", 0) == 2 and _is_dated(y):
+        columns = list(np.asarray(y).T)
+    else:
+        return Column.of_values("y", y).numbers if _is_dated(y) else y
+    if not any(map(_is_dated, columns)):
+        return y
+    days: list[Any] = [Column.of_values("y", c).numbers if _is_dated(c) else c for c in columns]
+    return np.column_stack(days)
 
 
 def _numeric(dtype: Any) -> bool:
@@ -224,9 +310,14 @@ class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             raise ValueError("requires y to be passed, but the target y is None")
         y = _readable(y)
         names = _target_names(y)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        self._flat = y.ndim == 1
-        self._learn(X, y.reshape(len(y), -1), names, "regress")
+        y = check_array(
+            _dates_as_days(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_all_finite=False
+        )
+        table = y.reshape(len(y), -1)
+        _refuse_gaps("y", table, names)
+        with self._all_or_nothing():
+            self._flat = y.ndim == 1
+            self._learn(X, table, names, "regress")
         return self
 
     def _shape(self, values: np.ndarray) -> np.ndarray:
@@ -249,15 +340,17 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         y = _readable(y)
         names = _target_names(y)
         y = _labels(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
+        classes = np.unique(y)
+        if len(classes) < 2:
             raise ValueError("y has one class, and a classifier needs at least two")
-        labels = np.array([_class_name(label) for label in self.classes_], object)
+        labels = np.array([_class_name(label) for label in classes], object)
         if len(set(labels)) < len(labels):
             raise ValueError("two classes of y print the same")
-        self._learn(X, y, names, "classify", labels[np.searchsorted(self.classes_, y)])
-        order = {name: k for k, name in enumerate(self.predictor_.class_names)}
-        self._order = np.array([order[label] for label in labels])
+        with self._all_or_nothing():
+            self.classes_ = classes
+            self._learn(X, y, names, "classify", labels[np.searchsorted(classes, y)])
+            order = {name: k for k, name in enumerate(self.predictor_.class_names)}
+            self._order = np.array([order[label] for label in labels])
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -276,11 +369,14 @@ def _labels(y: Any) -> np.ndarray:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=_lib.outside(),
         )
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    missing = [i for i, label in enumerate(y) if _frame.is_missing(label)] if y.dtype == object else []
+    if missing:
+        raise errors.DataError(f"Input y contains NaN: row {missing[0] + 1} has no label")
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_classification_targets(y)
     return y
@@ -330,6 +426,8 @@ class _Infinite:
         self.keep = keep
 
     def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
+        if self.landmarks is not None:  # type: ignore[attr-defined]
+            _lib.whole("landmarks", self.landmarks, 1)  # type: ignore[attr-defined]
         self.predictor_ = _fit.fit_infinite(table, targets, task=task, **self._options())  # type: ignore[attr-defined]
         self.arch_, self.ridge_ = self.predictor_.arch, self.predictor_.ridge
         self.metric_: Metric | None = self.predictor_.metric
@@ -361,6 +459,7 @@ class NTKRegressor(_Infinite, _Regressor):
     def predict(self, X: Any, return_std: bool = False, spread: str = "calibrated") -> Any:
         """Means, n or n x outputs; with return_std also standard deviations of new observations
         (spread: "calibrated", "posterior", "ensemble" or "likelihood")."""
+        _lib.Options("far_predict_opts", spread=spread)  # a mistake there shows without return_std too
         found = self._prediction(X, spread=spread if return_std else None)
         mean = self._shape(found.mean)
         return (mean, self._shape(found.std)) if return_std else mean
@@ -443,6 +542,8 @@ class _Finite:
     def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
         if not isinstance(self.committee, (int, np.integer)) or not self.committee >= 1:
             raise errors.ArgError(f"committee is a whole number, at least 1, not {self.committee!r}")
+        if self.batch is not None:
+            _lib.whole("batch", self.batch, 1)
         if self.validation is not None and not 0 <= self.validation < 1:
             raise errors.ArgError(f"validation is a part of the rows, from 0 to below 1, not {self.validation}")
         trained = _fit.train(

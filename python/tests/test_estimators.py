@@ -380,6 +380,123 @@ def test_frames_without_columns_are_refused():
         farfield.NTKRegressor(ARCH).fit(pd.DataFrame(index=range(2)), [0, 1])
 
 
+@pytest.mark.parametrize("wrong", [ARCH + " rleu", None])
+def test_a_fit_that_fails_leaves_the_one_before_whole(wrong, monkeypatch):
+    before = farfield.NTKClassifier(ARCH).fit(pd.DataFrame(X, columns=["p", "q"]), labels)
+    expected = before.predict_proba(pd.DataFrame(X, columns=["p", "q"]))
+    regressor = farfield.NTKRegressor(ARCH).fit(X, y)
+    if wrong is None:  # as Ctrl-C would
+
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(farfield._fit, "fit_infinite", stop)
+    else:
+        before.set_params(arch=wrong)
+    with pytest.raises((farfield.FarfieldError, KeyboardInterrupt)):
+        before.fit(pd.DataFrame(np.c_[X, X], columns=list("abcd")), np.where(y > 0, "cat", "dog"))
+    assert (before.predict_proba(pd.DataFrame(X, columns=["p", "q"])) == expected).all()
+    assert list(before.classes_) == ["high", "low", "mid"] and before.n_features_in_ == 2
+    assert list(before.feature_names_in_) == ["p", "q"]
+    with pytest.raises((farfield.FarfieldError, KeyboardInterrupt)):
+        regressor.set_params(arch=wrong or ARCH).fit(X, np.c_[y, y])
+    assert regressor.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("kind", [farfield.NTKRegressor, farfield.NetworkRegressor])
+def test_columns_left_out_are_said_and_have_no_importance(kind):
+    table = pd.DataFrame({"c": 1.0, "x": X[:, 0], "z": X[:, 1]})
+    with pytest.warns(UserWarning, match=r"column c is left out: the same value.*keep='c'"):
+        model = kind(NET, careful=True).fit(table, y)
+    lost = model.feature_importances_
+    assert lost.shape == (3,) and lost[0] == 0 and lost[1] > 0 and lost[2] > 0
+    assert (lost[1:] == kind(NET).fit(table[["x", "z"]], y).feature_importances_).all()
+
+
+def test_unseen_categories_are_said():
+    table = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v")})
+    model = farfield.NTKRegressor(ARCH).fit(table, y)
+    with pytest.warns(UserWarning, match=r"60 rows have a category .* row 1, column kind: 'zzz'"):
+        model.predict(table.assign(kind="zzz"))
+
+
+def test_categories_are_the_same_with_and_without_gaps():
+    codes = np.arange(60) % 3
+    gaps = pd.DataFrame({"c": pd.Categorical(np.where(codes == 2, np.nan, codes))})
+    whole = pd.DataFrame({"c": pd.Categorical(codes)})
+    model = farfield.NTKRegressor(ARCH, impute=True).fit(gaps, 5.0 * (codes == 1))
+    assert model.predictor_.input_names == ["c=0", "c=1"]
+    assert (model.predict(gaps)[codes < 2] == model.predict(whole.iloc[:2])[codes[codes < 2]]).all()
+
+
+def test_targets_that_are_dates_are_days():
+    dates = pd.Series(pd.date_range("2020-01-01", periods=60))
+    days = 18262.0 + np.arange(60)
+    expected = farfield.NTKRegressor(ARCH, ridge=1e-3).fit(X, days).predict(X)
+    frame = pd.DataFrame({"d": dates, "y": y})
+    for given in (dates, dates.dt.tz_localize("UTC"), dates.to_numpy(), dates.to_numpy("M8[s]")):
+        assert (farfield.NTKRegressor(ARCH, ridge=1e-3).fit(X, given).predict(X) == expected).all()
+    both = farfield.NTKRegressor(ARCH, ridge=1e-3).fit(X, frame).predict(X)
+    assert np.allclose(both[:, 0], expected, rtol=1e-9)
+    with pytest.raises(farfield.ArgError, match="timedelta"):
+        farfield.NTKRegressor(ARCH).fit(X, dates - dates[0])
+
+
+def test_matrices_of_dates_are_dates_in_every_unit():
+    dates = np.arange("2020-01-01", "2020-03-01", dtype="M8[D]").reshape(-1, 1)
+    model = farfield.NTKRegressor(ARCH).fit(dates, y)
+    expected = farfield.NTKRegressor(ARCH).fit(pd.DataFrame({"x1": dates[:, 0]}), y)
+    assert (model.predict(dates) == expected.predict(pd.DataFrame({"x1": dates[:, 0]}))).all()
+    assert (model.predict(dates.astype("M8[s]")) == model.predict(dates)).all()
+    with pytest.raises(farfield.ArgError, match="timedelta"):
+        farfield.NTKRegressor(ARCH).fit(dates - dates[0], y)
+
+
+def test_what_is_missing_is_named_by_its_place():
+    gap, far = X.copy(), X.copy()
+    gap[5, 1], far[3, 0] = np.nan, np.inf
+    with pytest.raises(farfield.DataError, match=r"contains NaN: row 6: column x2 .*impute=True"):
+        farfield.NTKRegressor(ARCH).fit(gap, y)
+    with pytest.raises(farfield.DataError, match=r"row 6: column b "):
+        farfield.NTKRegressor(ARCH).fit(pd.DataFrame(gap, columns=["a", "b"]), y)
+    with pytest.raises(farfield.DataError, match=r"contains infinity: row 4: column x1 is inf"):
+        farfield.NTKRegressor(ARCH, impute=True).fit(far, y)
+    with pytest.raises(farfield.DataError, match=r"Input y contains NaN: row 2: column y has"):
+        farfield.NTKRegressor(ARCH).fit(X, np.where(np.arange(60) == 1, np.nan, y))
+    with pytest.raises(farfield.DataError, match=r"row 3 has no label"):
+        farfield.NTKClassifier(ARCH).fit(X, pd.Series([*labels[:2], pd.NA, *labels[3:]]))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_two_rows_are_too_few(rows):
+    with pytest.raises(ValueError, match=f"{rows} samples?: too few to learn from, 3 are the least"):
+        farfield.NTKRegressor(ARCH).fit(X[:rows], y[:rows])
+
+
+def test_mistakes_in_arguments_are_named():
+    for wrong, what in [
+        (lambda: farfield.NTKRegressor(ARCH + "\0 relu").fit(X, y), "zero byte"),
+        (lambda: farfield.NetworkRegressor(NET + "\0 foo").fit(X, y), "zero byte"),
+        (lambda: farfield.kernel("dense\0 relu dense"), "zero byte"),
+        (lambda: farfield.kernel("dense \udc00"), "not valid Unicode"),
+        (lambda: farfield.kernel(None), "arch is a text"),
+        (lambda: farfield.NTKRegressor(farfield.kernel(ARCH)).fit(X, y), "arch is a text"),
+        (lambda: farfield.kernel(ARCH).sup(1.5), "d, the number of inputs: a whole number"),
+        (lambda: farfield.kernel(ARCH)(X, get=3), "get is"),
+        (lambda: farfield.NetworkRegressor(NET, batch=0).fit(X, y), "batch: at least 1"),
+        (lambda: farfield.NTKRegressor(ARCH, landmarks=0).fit(X, y), "landmarks: at least 1"),
+        (lambda: farfield.NTKRegressor(ARCH).fit(X, y).predict(X, spread="wide"), "spread is one of"),
+        (lambda: farfield.NTKRegressor(ARCH).fit(X, y).plot(99), "there are 2, from 0"),
+        (lambda: farfield.set_threads(1.9), "threads: a whole number"),
+        (lambda: farfield.set_threads(2**40), "threads are at most"),
+    ]:
+        with pytest.raises(farfield.ArgError, match=what):
+            wrong()
+    same = pd.DataFrame(np.c_[X, y], columns=["a", "b", "a"]).assign(k="u")
+    with pytest.raises(ValueError, match="two columns have the same name, 'a'"):
+        farfield.NTKRegressor(ARCH).fit(same, y)
+
+
 def test_options_are_checked_by_name():
     with pytest.raises(farfield.ArgError, match="kernel is one of ntk, nngp"):
         farfield.NTKRegressor(ARCH, kernel="rbf").fit(X, y)

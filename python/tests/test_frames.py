@@ -137,7 +137,7 @@ def test_every_arrow_type_of_numbers_and_dates():
 def test_what_is_no_column_is_named():
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     table = pa.table({"ok": [1.0], "list": [[1]], "blob": [b"x"], "clock": pa.array([1], pa.time32("s"))})
-    with pytest.raises(farfield.ArgError, match=r"list \(\+l\), blob \(z\), clock \(tts\)"):
+    with pytest.raises(farfield.ArgError, match=r"list \(list\), blob \(binary\), clock \(time of day\)"):
         _frame.columns(table)
     with pytest.raises(farfield.ArgError, match="one column"):
         _arrow.read(pa.chunked_array([[1, 2]]))
@@ -322,7 +322,7 @@ def test_columns_of_pandas_that_arrow_refuses_too():
             _frame.Column.of_values("d", pd.Series(values))
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     dated = pa.table({"d": pa.array([START.date(), None]).dictionary_encode()})
-    with pytest.raises(farfield.ArgError, match=r"d \(a dictionary of tdD\)"):
+    with pytest.raises(farfield.ArgError, match=r"d \(a dictionary of dates\)"):
         _frame.columns(dated)
     letters = pa.py_buffer(np.arange(3, dtype=np.int32)), pa.py_buffer(b"\xff\xff")
     broken = pa.Array.from_buffers(pa.string(), 2, [None, *letters])

@@ -284,6 +284,40 @@ def _child(pipe):
         pipe.send(str(error))
 
 
+def test_an_interrupt_is_not_lost_where_an_object_is_dropped():
+    """A signal that arrives in NumPy is seen by the first Python code behind it."""
+    script = """
+import os, signal, threading
+import numpy as np, farfield
+
+def work():
+    k = farfield.kernel("dense ln relu dense")
+    a = np.ones((1500, 1500))
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    for _ in range(40):
+        a = a @ a / 1500
+    return a  # k is dropped first
+
+met = 0
+for _ in range(3):
+    try:
+        work()
+    except KeyboardInterrupt:
+        met += 1
+print(met)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "3\n" and "ignored" not in done.stderr, done
+
+
+def test_a_watcher_may_call_the_library():
+    k, x = farfield.kernel("dense relu dense"), np.ones((3, 2))
+    seen = []
+    with farfield.progress(lambda *_: seen.append(k(x)) and None):
+        farfield.NTKRegressor("dense ln relu dense").fit(np.random.rand(50, 2), np.random.rand(50))
+    assert seen and all((one == k(x)).all() for one in seen)
+
+
 def test_a_fork_is_refused_in_words():
     farfield.kernel(ARCH)(np.ones((2, 2)))
     here, there = multiprocessing.get_context("fork").Pipe()

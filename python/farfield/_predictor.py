@@ -5,7 +5,7 @@ import html
 import os
 import tempfile
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,12 +80,12 @@ class Predictor:
         """To a file, which `farfield.load` and the command read."""
         _lib.call(lib.far_predictor_save, self._predictor, _lib.c_path(path))
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+    def __reduce__(self) -> tuple[Any, tuple[bytes, list[str]]]:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "predictor")
             self.save(path)
             with open(path, "rb") as file:
-                return _unpickle, (file.read(),)
+                return _unpickle, (file.read(), self._without)
 
     # ---- what it is ----
 
@@ -363,7 +363,7 @@ class Predictor:
         if self._without:
             raise errors.ArchError(
                 f"the tangent kernel would count {', '.join(self._without)}, which the language has "
-                "and the module has not"
+                "and the module has not, or has once for several layers"
             )
         opts = _lib.Options("far_ntk_opts", outputs=outputs, output=output)
         x1, x2 = self._inputs(x1), None if x2 is None else self._inputs(x2)
@@ -403,12 +403,14 @@ def _chosen(inputs: list[tuple[int, str]], feature: int | str) -> int:
     raise errors.ArgError(f"there is no input {feature!r}; there are {known}")
 
 
-def _unpickle(content: bytes) -> Predictor:
+def _unpickle(content: bytes, without: Sequence[str] = ()) -> Predictor:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "predictor")
         with open(path, "wb") as file:
             file.write(content)
-        return Predictor.load(path)
+        loaded = Predictor.load(path)
+    loaded._without = list(without)
+    return loaded
 
 
 def load(path: str | os.PathLike[str], arch: str | None = None) -> Predictor:

@@ -546,8 +546,9 @@ def test_one_layer_for_two_has_no_tangent_kernel():
         same(module, x).empirical_ntk(x)
     tied = nn.Sequential(nn.Linear(5, 5), act, nn.Linear(5, 5)).double()
     tied[2].weight = tied[0].weight
-    with pytest.raises(farfield.ArchError, match=r"2\.weight a second time, which"):
-        same(tied, x).empirical_ntk(x)
+    for network in (same(tied, x), pickle.loads(pickle.dumps(same(tied, x)))):
+        with pytest.raises(farfield.ArchError, match=r"2\.weight a second time, which"):
+            network.empirical_ntk(x)
 
 
 # ---- forwards that a trace does not show ----

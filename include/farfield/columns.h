@@ -198,7 +198,8 @@ typedef struct far_examples {
  * Without a list of features every column that is no target is one. With careful, those are left
  * out that are
  *   - constant, or empty, in the chosen rows;
- *   - categorical with more than 10 levels and more levels than a tenth of the chosen rows;
+ *   - categorical with more than 10 levels, and for each of them fewer than 4 of the chosen rows
+ *     on average (10 if there are more than 100 levels);
  *   - counters: the rows of the table, more than 10, have the whole numbers from some k on, once
  *     each, in any order (unless all are from 1500 to 2200: years), and there are other features;
  *   - identifiers: the rows, more than 10, have different whole numbers, the last word of the name

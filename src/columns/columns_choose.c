@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FEW = 10 }; /* so many categories, or rows, prove nothing */
+enum { FEW = 10 };   /* so many categories, or rows, prove nothing */
+enum { MANY = 100 }; /* so many indicators are cheap */
 static const double FIRST_YEAR = 1500, LAST_YEAR = 2200;
 
 /* ---- cells that are no numbers ------------------------------------------------------------- */
@@ -155,6 +156,12 @@ static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
     return st;
 }
 
+/* Whether values are too many to be categories: of few rows each, four or, of many values, ten. */
+static bool is_text(const far_lesson *l, const traits *t)
+{
+    return t->levels > FEW && t->levels * (t->levels > MANY ? 10 : 4) > l->count;
+}
+
 static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, far_taken *out)
 {
     bool words = far_frame_column(l->frame, col).kind == FAR_COLUMN_WORD, identifier = false;
@@ -164,7 +171,7 @@ static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, 
         *out = FAR_TAKEN_EMPTY;
     } else if (words ? t->levels == 1 : t->low == t->high) {
         *out = FAR_TAKEN_CONSTANT;
-    } else if (words && t->levels > FEW && t->levels * 10 > l->count) {
+    } else if (words && is_text(l, t)) {
         *out = t->levels == t->present ? FAR_TAKEN_IDENTIFIER : FAR_TAKEN_TEXT;
     } else if (!words && !date) {
         far_status st = identifies_rows(l, col, &identifier);

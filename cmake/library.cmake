@@ -37,7 +37,7 @@ set(FAR_SOURCES
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/fit_iterative.c src/regress/left_out.c
     src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
-    src/regress/select_committee.c src/regress/select_contest.c src/regress/select_fold.c src/regress/select_metric.c src/regress/select_plain.c
+    src/regress/select_committee.c src/regress/select_validate.c src/regress/select_fold.c src/regress/select_metric.c src/regress/select_plain.c
     src/regress/select_score.c
     src/regress/spread.c
     src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c src/regress/metric_tune.c

@@ -1,5 +1,5 @@
 /* Appendix K: other activations, with and without layer norms. */
-#include "ln_contest.h"
+#include "ln_panels.h"
 #include "registry.h"
 
 #include <stdlib.h>
@@ -79,11 +79,11 @@ static far_status add_network(reproduction *r, int activation, int net,
                               far_figure *const panels[TOY_SETS], sheet *table)
 {
     const char *word = words(r, "%s-%s", WORD[activation], LN_WORDS[net]);
-    contender c = {LN_NAMES[net], word, net, LN_FINITE, WORD[activation], net};
+    variant c = {LN_NAMES[net], word, net, LN_FINITE, WORD[activation], net};
     tally t;
     far_supremum sup;
     far_status st;
-    TRY(contest_enter(r, &c, panels, &t));
+    TRY(variant_add(r, &c, panels, &t));
     TRY(claim_network(r, activation, net, &t));
     TRY(claim_kernel(r, activation, net, &sup));
     add_cell(table, "%s", WORD[activation]);
@@ -97,17 +97,17 @@ done:
 static far_status add_activation(reproduction *r, int activation, far_figure *panels[TOY_SETS],
                                  sheet *table)
 {
-    far_status st = contest_panels(r, activation == 0, WORD[activation], panels);
+    far_status st = variant_panels(r, activation == 0, WORD[activation], panels);
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {
         st = add_network(r, activation, net, panels, table);
     }
-    return st == FAR_OK ? contest_data(r, panels) : st;
+    return st == FAR_OK ? variant_data(r, panels) : st;
 }
 
 static far_status keep_words(reproduction *r)
 {
     far_status st;
-    TRY(keep_toy_protocol(r, CONTEST_EPOCHS));
+    TRY(keep_toy_protocol(r, PANEL_EPOCHS));
     TRY(keep_text(r, "Running away can begin late: where gelu and silu fit a bounded function such "
                      "as sin x, slopes beyond the data may be small, and a prediction at 25 may "
                      "still be within those of networks with a norm. The certificates tell: those "

@@ -1,26 +1,26 @@
 /* Appendix L: batch norm does not stop the explosion, layer norm does. */
-#include "ln_contest.h"
+#include "ln_panels.h"
 #include "registry.h"
 
-static const contender CONTENDERS[] = {
+static const variant VARIANTS[] = {
     {"Standard NN", "relu-none", LN_NONE, "", "relu", 0},
     {"BatchNorm first", "batch-first", LN_FIRST, "batchnorm", "relu", 1},
     {"BatchNorm second", "batch-second", LN_SECOND, "batchnorm", "relu", 2},
     {"BatchNorm every", "batch-every", LN_EVERY, "batchnorm", "relu", 3},
     {"LN every", "layer-every", LN_EVERY, LN_FINITE, "relu", 4},
 };
-enum { CONTENDER_COUNT = sizeof CONTENDERS / sizeof CONTENDERS[0] };
+enum { CONTENDER_COUNT = sizeof VARIANTS / sizeof VARIANTS[0] };
 
-static bool is_bounded(const contender *c)
+static bool is_bounded(const variant *c)
 {
     return c->norm[0] == 'l';
 }
 
-static far_status add_contender(reproduction *r, const contender *c,
-                                far_figure *const panels[TOY_SETS], sheet *table)
+static far_status add_variant(reproduction *r, const variant *c, far_figure *const panels[TOY_SETS],
+                              sheet *table)
 {
     tally t;
-    far_status st = contest_enter(r, c, panels, &t);
+    far_status st = variant_add(r, c, panels, &t);
     if (st != FAR_OK) {
         return st;
     }
@@ -31,7 +31,7 @@ static far_status add_contender(reproduction *r, const contender *c,
 
 static far_status keep_words(reproduction *r)
 {
-    far_status st = keep_toy_protocol(r, CONTEST_EPOCHS);
+    far_status st = keep_toy_protocol(r, PANEL_EPOCHS);
     return st == FAR_OK
                ? keep_text(
                      r,
@@ -54,13 +54,13 @@ far_status run_ln_appendix_l(reproduction *r)
     opts.x_label = "x";
     far_status st = keep_words(r);
     if (st == FAR_OK) {
-        st = contest_panels(r, true, "f(x)", panels);
+        st = variant_panels(r, true, "f(x)", panels);
     }
     for (int i = 0; i < CONTENDER_COUNT && st == FAR_OK; i++) {
-        st = add_contender(r, &CONTENDERS[i], panels, &table);
+        st = add_variant(r, &VARIANTS[i], panels, &table);
     }
     if (st == FAR_OK) {
-        st = contest_data(r, panels);
+        st = variant_data(r, panels);
     }
     st = keep_grid(r, panels, 1, TOY_SETS, &opts, "ln-appendix-l",
                    "With batch norms predictions run away as without any norm.", st);

@@ -15,7 +15,7 @@
 #define SIZE 1e6 /* of what the norm gets: an eps of 1e-5 is nothing beside its square */
 #define BROKEN_BY 1e-9
 
-typedef struct hunt {
+typedef struct plane_search {
     far_ctx *ctx;
     far_labelled points;
     far_white white;
@@ -23,7 +23,7 @@ typedef struct hunt {
     far_plane along, lines[STARTS], plane; /* lines: the best first */
     int64_t line_count, done, todo;
     const far_ln_layer_opts *opts;
-} hunt;
+} plane_search;
 
 void far_ln_layer_opts_init(far_ln_layer_opts *opts)
 {
@@ -45,24 +45,24 @@ static far_status check_opts(far_ctx *ctx, const far_ln_layer_opts *o)
     return FAR_OK;
 }
 
-static int64_t plane_numbers(const hunt *h)
+static int64_t plane_numbers(const plane_search *h)
 {
     return 2 * (h->white.rank + 1);
 }
 
-static far_status make_plane(const hunt *h, far_plane *p)
+static far_status make_plane(const plane_search *h, far_plane *p)
 {
     p->lssr = INFINITY;
     return far_alloc(h->ctx, plane_numbers(h), &p->a);
 }
 
-static void copy_plane(const hunt *h, const far_plane *from, far_plane *to)
+static void copy_plane(const plane_search *h, const far_plane *from, far_plane *to)
 {
     memcpy(to->a, from->a, (size_t)plane_numbers(h) * sizeof *to->a);
     to->lssr = from->lssr;
 }
 
-static void hunt_clear(hunt *h)
+static void plane_search_clear(plane_search *h)
 {
     far_free(h->ctx, h->along.a);
     far_free(h->ctx, h->plane.a);
@@ -75,8 +75,8 @@ static void hunt_clear(hunt *h)
     far_labelled_clear(&h->points);
 }
 
-static far_status hunt_create(far_ctx *ctx, const far_mat *x, const int64_t *labels,
-                              int64_t classes, hunt *h)
+static far_status plane_search_create(far_ctx *ctx, const far_mat *x, const int64_t *labels,
+                                      int64_t classes, plane_search *h)
 {
     far_status st = FAR_OK;
     FAR_TRY(far_labelled_create(ctx, x, labels, classes, &h->points));
@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-static far_status report(hunt *h)
+static far_status report(plane_search *h)
 {
     far_progress_release(h->ctx);
     far_status st = far_progress(h->ctx, "layer", h->done++, h->todo);
@@ -101,7 +101,7 @@ static far_status report(hunt *h)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-static void keep_line(hunt *h, const far_plane *p)
+static void keep_line(plane_search *h, const far_plane *p)
 {
     int64_t at = h->line_count < STARTS ? h->line_count++ : STARTS - 1;
     if (at == STARTS - 1 && !(p->lssr < h->lines[at].lssr)) {
@@ -117,7 +117,7 @@ static void keep_line(hunt *h, const far_plane *p)
 
 /* The best layer along each direction. The first one is the best linear axis: what is found along
  * it is kept apart, since it shows what the norm adds to a linear map. */
-static far_status search_lines(hunt *h)
+static far_status search_lines(plane_search *h)
 {
     far_plane line = {0};
     double *directions = NULL;
@@ -145,7 +145,7 @@ done:
 /* ---- planes -------------------------------------------------------------------------------- */
 
 /* Where planes are searched: a part of the points that is worth repeated descents. */
-static far_status sample_planes(hunt *h, int64_t numbers)
+static far_status sample_planes(plane_search *h, int64_t numbers)
 {
     int64_t most = numbers / h->white.rank + 1;
     int64_t tried = h->plane_sample.tried;
@@ -156,7 +156,7 @@ static far_status sample_planes(hunt *h, int64_t numbers)
     return st;
 }
 
-static far_status descend_from(hunt *h, const far_plane *start, int64_t steps, far_plane *p)
+static far_status descend_from(plane_search *h, const far_plane *start, int64_t steps, far_plane *p)
 {
     far_status st = report(h);
     if (st == FAR_OK) {
@@ -171,7 +171,7 @@ static far_status descend_from(hunt *h, const far_plane *start, int64_t steps, f
 
 /* Once more over all points, where the first descents saw some: what was best for these, and the
  * best line. */
-static far_status finish_plane(hunt *h, far_plane *start, far_plane *p)
+static far_status finish_plane(plane_search *h, far_plane *start, far_plane *p)
 {
     far_status st = FAR_OK;
     if (h->plane_sample.n == h->points.n) {
@@ -186,7 +186,7 @@ done:
     return st;
 }
 
-static void draw_plane(const hunt *h, int64_t which, far_plane *p)
+static void draw_plane(const plane_search *h, int64_t which, far_plane *p)
 {
     int64_t numbers = plane_numbers(h);
     for (int64_t j = 0; j < numbers; j++) {
@@ -196,7 +196,7 @@ static void draw_plane(const hunt *h, int64_t which, far_plane *p)
 
 /* Descends from the best lines and from random planes, on a part of the points; fewer starts where
  * a step is long. The best of them is finished on more. */
-static far_status search_planes(hunt *h)
+static far_status search_planes(plane_search *h)
 {
     far_plane start = {0}, p = {0};
     int64_t steps = h->opts->steps;
@@ -225,7 +225,7 @@ done:
 /* ---- the network --------------------------------------------------------------------------- */
 
 /* SIZE over the root mean square of h, over the sample. */
-static double weight_size(const hunt *h, const far_plane *p)
+static double weight_size(const plane_search *h, const far_plane *p)
 {
     const far_sample *s = &h->sample;
     double square = 0;
@@ -248,7 +248,7 @@ static const double SPREAD[3][2] = {{0.70710678118654752440, 0.40824829046386301
                                     {0, -0.81649658092772603273}};
 
 /* weights (3 x d) and bias, of x itself. */
-static void set_weights(const hunt *h, const far_plane *p, double *weights, double *bias)
+static void set_weights(const plane_search *h, const far_plane *p, double *weights, double *bias)
 {
     const far_labelled *l = &h->points;
     int64_t rank = h->white.rank, d = l->d;
@@ -273,7 +273,7 @@ static void set_weights(const hunt *h, const far_plane *p, double *weights, doub
     }
 }
 
-static far_status check_weights(const hunt *h, const double *weights)
+static far_status check_weights(const plane_search *h, const double *weights)
 {
     int64_t d = h->points.d;
     for (int64_t i = 0; i < 3 * d; i++) {
@@ -287,7 +287,7 @@ static far_status check_weights(const hunt *h, const double *weights)
     return FAR_OK;
 }
 
-static far_status make_net(const hunt *h, const far_plane *p, far_net **out)
+static far_status make_net(const plane_search *h, const far_plane *p, far_net **out)
 {
     far_net_opts o;
     far_net_opts_init(&o);
@@ -302,7 +302,8 @@ static far_status make_net(const hunt *h, const far_plane *p, far_net **out)
 }
 
 /* What far_net_eval makes of the points. */
-static far_status measure_net(const hunt *h, const far_net *net, far_ssr *ssr, double readout[3])
+static far_status measure_net(const plane_search *h, const far_net *net, far_ssr *ssr,
+                              double readout[3])
 {
     double *outputs = NULL;
     const far_labelled *l = &h->points;
@@ -318,7 +319,7 @@ done:
 }
 
 /* The network of p, measured; it takes the place of *best if it is better. */
-static far_status try_net(hunt *h, const far_plane *p, double *lssr, far_net **best,
+static far_status try_net(plane_search *h, const far_plane *p, double *lssr, far_net **best,
                           far_ln_layer_info *info)
 {
     far_net *net = NULL;
@@ -341,7 +342,7 @@ done:
     return st;
 }
 
-static far_status choose_net(hunt *h, far_net **best, far_ln_layer_info *info)
+static far_status choose_net(plane_search *h, far_net **best, far_ln_layer_info *info)
 {
     double lssr;
     far_status st = FAR_OK;
@@ -360,7 +361,7 @@ done:
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-static far_status search(hunt *h, far_net **best, far_ln_layer_info *info)
+static far_status search(plane_search *h, far_net **best, far_ln_layer_info *info)
 {
     far_status st = FAR_OK;
     FAR_TRY(far_ssr_of(&h->points, &h->white, &info->before, NULL));
@@ -379,7 +380,7 @@ far_status far_ln_layer_search(far_ctx *ctx, const far_mat *x, const int64_t *la
                                far_ln_layer_info *info)
 {
     far_ln_layer_opts defaults;
-    hunt h = {.ctx = ctx, .sample.ctx = ctx, .plane_sample.ctx = ctx};
+    plane_search h = {.ctx = ctx, .sample.ctx = ctx, .plane_sample.ctx = ctx};
     far_net *best = NULL;
     far_ln_layer_info found = {0};
     double start = far_seconds();
@@ -390,7 +391,7 @@ far_status far_ln_layer_search(far_ctx *ctx, const far_mat *x, const int64_t *la
         *out = NULL;
     }
     FAR_TRY(check_opts(ctx, h.opts));
-    FAR_TRY(hunt_create(ctx, x, labels, classes, &h));
+    FAR_TRY(plane_search_create(ctx, x, labels, classes, &h));
     far_progress_hold(ctx);
     st = search(&h, &best, &found);
     far_progress_release(ctx);
@@ -406,6 +407,6 @@ far_status far_ln_layer_search(far_ctx *ctx, const far_mat *x, const int64_t *la
     }
 done:
     far_net_destroy(best);
-    hunt_clear(&h);
+    plane_search_clear(&h);
     return st;
 }

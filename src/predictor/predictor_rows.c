@@ -28,7 +28,7 @@ enum {
 static const double SPREADS[] = {0, 0, 1, 1, 10, 100}; /* of the first points of a combination */
 enum { FIRST_POINTS = sizeof SPREADS / sizeof SPREADS[0] };
 
-typedef struct hunt {
+typedef struct row_search {
     far_ctx *ctx;
     const far_predictor *p;
     const far_columns *c;
@@ -37,28 +37,29 @@ typedef struct hunt {
     int64_t levels;           /* and how many are not */
     double combinations;
     uint64_t seed, counter;
-} hunt;
+} row_search;
 
-static double centre(const hunt *h, int64_t i)
+static double centre(const row_search *h, int64_t i)
 {
     return far_input_centre(h->c)[i];
 }
 
-static double scale(const hunt *h, int64_t i)
+static double scale(const row_search *h, int64_t i)
 {
     return far_input_scale(h->c)[i];
 }
 
-static far_status hunt_open(far_ctx *ctx, const far_predictor *p, uint64_t seed, hunt *h)
+static far_status row_search_open(far_ctx *ctx, const far_predictor *p, uint64_t seed,
+                                  row_search *h)
 {
     const far_columns *c = far_predictor_columns(p);
-    *h = (hunt){.ctx = ctx,
-                .p = p,
-                .c = c,
-                .d = c->info.inputs,
-                .outputs = c->info.outputs,
-                .combinations = 1,
-                .seed = seed};
+    *h = (row_search){.ctx = ctx,
+                      .p = p,
+                      .c = c,
+                      .d = c->info.inputs,
+                      .outputs = c->info.outputs,
+                      .combinations = 1,
+                      .seed = seed};
     far_status st = far_alloc(ctx, h->d, &h->number);
     for (int64_t j = 0; st == FAR_OK && j < c->info.features; j++) {
         const far_feature *f = &c->features[j];
@@ -72,7 +73,7 @@ static far_status hunt_open(far_ctx *ctx, const far_predictor *p, uint64_t seed,
     return st;
 }
 
-static int64_t draw(hunt *h, int64_t count)
+static int64_t draw(row_search *h, int64_t count)
 {
     return (int64_t)(far_random_bits(h->seed, h->counter++) % (uint64_t)count);
 }
@@ -84,7 +85,7 @@ static void set_category(const far_feature *f, int64_t level, double *x)
 }
 
 /* Combination number q of all of them, which then begin again, or (-1) one by chance. */
-static void set_combination(hunt *h, int64_t q, double *x)
+static void set_combination(row_search *h, int64_t q, double *x)
 {
     for (int64_t j = 0; j < h->c->info.features; j++) {
         const far_feature *f = &h->c->features[j];
@@ -95,7 +96,7 @@ static void set_combination(hunt *h, int64_t q, double *x)
     }
 }
 
-static far_status values(const hunt *h, double *x, int64_t count, double *room, double *out)
+static far_status values(const row_search *h, double *x, int64_t count, double *room, double *out)
 {
     for (int64_t i = 0; i < count; i++) {
         far_columns_set_ranks(h->c, x + i * h->d);
@@ -113,7 +114,7 @@ static far_status values(const hunt *h, double *x, int64_t count, double *room, 
 /* ---- where to begin ------------------------------------------------------------------------ */
 
 /* Point t of a combination: the numbers of what was met, of the middle of the data, by chance. */
-static void first_point(hunt *h, const far_bound *met, int64_t t, double *x)
+static void first_point(row_search *h, const far_bound *met, int64_t t, double *x)
 {
     for (int64_t k = 0; k < h->numbers; k++) {
         int64_t i = h->number[k];
@@ -126,8 +127,8 @@ static void first_point(hunt *h, const far_bound *met, int64_t t, double *x)
 
 /* Groups of first points, a combination each, all in turn if there are so many groups. The best of
  * the best groups: climbers of them in at and best. */
-static far_status begin(hunt *h, const far_bound *met, int64_t groups, int64_t climbers, double *at,
-                        double *best)
+static far_status begin(row_search *h, const far_bound *met, int64_t groups, int64_t climbers,
+                        double *at, double *best)
 {
     far_status st;
     int64_t each = h->numbers > 0 ? FIRST_POINTS : 1, count = groups * each;
@@ -165,7 +166,7 @@ done:
 
 /* ---- climbing ------------------------------------------------------------------------------ */
 
-static double reach(const hunt *h, const double *x)
+static double reach(const row_search *h, const double *x)
 {
     double square = 0;
     for (int64_t k = 0; k < h->numbers; k++) {
@@ -175,18 +176,18 @@ static double reach(const hunt *h, const double *x)
     return h->numbers > 0 ? sqrt(square / (double)h->numbers) : 0;
 }
 
-static int64_t number_tries(const hunt *h)
+static int64_t number_tries(const row_search *h)
 {
     return h->numbers == 0 ? 0 : 2 * h->numbers < MOST_TRIES ? 2 * h->numbers + 2 : MOST_TRIES;
 }
 
-static int64_t level_tries(const hunt *h)
+static int64_t level_tries(const row_search *h)
 {
     return h->levels < MOST_TRIES ? h->levels : MOST_TRIES;
 }
 
 /* Axes in turn, both ways, while they are few; then out and in; random directions otherwise. */
-static void move_numbers(hunt *h, double step, int64_t t, double *x)
+static void move_numbers(row_search *h, double step, int64_t t, double *x)
 {
     double length = step * (1 + reach(h, x));
     bool axes = 2 * h->numbers < MOST_TRIES;
@@ -200,7 +201,7 @@ static void move_numbers(hunt *h, double step, int64_t t, double *x)
 }
 
 /* Level t of all, in the order of the inputs, or one by chance. */
-static void move_category(hunt *h, int64_t t, double *x)
+static void move_category(row_search *h, int64_t t, double *x)
 {
     t = h->levels <= MOST_TRIES ? t : draw(h, h->levels);
     for (int64_t j = 0; j < h->c->info.features; j++) {
@@ -215,8 +216,8 @@ static void move_category(hunt *h, int64_t t, double *x)
 }
 
 /* One round for all climbers: from each the best of its tries. */
-static far_status climb_round(hunt *h, int64_t climbers, double *at, double *best, double *step,
-                              double *trial, double *room, double *f)
+static far_status climb_round(row_search *h, int64_t climbers, double *at, double *best,
+                              double *step, double *trial, double *room, double *f)
 {
     int64_t numbers = number_tries(h), tries = numbers + level_tries(h);
     for (int64_t k = 0; k < climbers * tries; k++) {
@@ -245,7 +246,7 @@ static far_status climb_round(hunt *h, int64_t climbers, double *at, double *bes
 }
 
 /* Fewer climbers where each is dear. */
-static int64_t affordable(const hunt *h, const far_certify_opts *o)
+static int64_t affordable(const row_search *h, const far_certify_opts *o)
 {
     double rows = fmax(1, (double)far_predictor_describe(h->p).rows);
     double tries = (double)(number_tries(h) + level_tries(h));
@@ -253,7 +254,7 @@ static int64_t affordable(const hunt *h, const far_certify_opts *o)
     return (int64_t)fmax(4, fmin((double)o->starts, most));
 }
 
-static far_status climb_all(hunt *h, const far_certify_opts *o, int64_t climbers, double *at,
+static far_status climb_all(row_search *h, const far_certify_opts *o, int64_t climbers, double *at,
                             double *best)
 {
     far_status st;
@@ -289,7 +290,7 @@ done:
 /* ---- the largest of all rows --------------------------------------------------------------- */
 
 /* |f| far along the numbers of a raw direction, whatever the categories; -1: it has no limit. */
-static far_status limit_along(const hunt *h, const double *from, bool direction, double *u,
+static far_status limit_along(const row_search *h, const double *from, bool direction, double *u,
                               double *out)
 {
     far_status st;
@@ -321,7 +322,8 @@ done:
 }
 
 /* What the certificate says of its point. */
-static far_status state(const hunt *h, const double *x, bool infinite, double *vector, far_bound *b)
+static far_status state(const row_search *h, const double *x, bool infinite, double *vector,
+                        far_bound *b)
 {
     double value = 0;
     memcpy(vector, x, (size_t)h->d * sizeof *vector);
@@ -336,8 +338,8 @@ static far_status state(const hunt *h, const double *x, bool infinite, double *v
 }
 
 /* The best climber, or a limit that is no less. u: room for a direction. */
-static far_status settle(const hunt *h, int64_t climbers, const double *at, const double *best,
-                         double *u, double *vector, far_bound *b)
+static far_status settle(const row_search *h, int64_t climbers, const double *at,
+                         const double *best, double *u, double *vector, far_bound *b)
 {
     far_status st;
     int64_t top = 0;
@@ -357,7 +359,8 @@ done:
     return st;
 }
 
-static far_status largest_row(hunt *h, const far_certify_opts *o, double *vector, far_bound *b)
+static far_status largest_row(row_search *h, const far_certify_opts *o, double *vector,
+                              far_bound *b)
 {
     far_status st;
     double *at = NULL, *best = NULL, *u = NULL;
@@ -382,7 +385,7 @@ done:
 /* ---- a row beyond a level ------------------------------------------------------------------ */
 
 /* Further and further along the direction, in every combination of categories (many: by chance). */
-static far_status row_beyond(hunt *h, double *vector, far_bound *b)
+static far_status row_beyond(row_search *h, double *vector, far_bound *b)
 {
     far_status st;
     double *x = NULL, *room = NULL, *f = NULL, t = b->beyond > 0 ? b->beyond : 1;
@@ -415,12 +418,12 @@ far_status far_certificate_of_rows(far_ctx *ctx, const far_predictor *p, const f
                                    far_certificate *c)
 {
     far_status st = FAR_OK;
-    hunt h = {0};
+    row_search h = {0};
     const far_columns *columns = far_predictor_columns(p);
     if (far_columns_categories(columns) == 0 && !far_columns_ranked(columns)) {
         return st;
     }
-    FAR_TRY(hunt_open(ctx, p, o->seed, &h));
+    FAR_TRY(row_search_open(ctx, p, o->seed, &h));
     for (h.output = 0; h.output < c->info.outputs; h.output++) {
         far_bound *b = &c->bounds[h.output];
         double *vector = c->vectors + h.output * h.d, *row = vector + c->info.outputs * h.d;

@@ -183,7 +183,7 @@ far_status far_choice_open(far_ctx *ctx, const far_fit_opts *opts, far_model *m,
 /* What the best of them loses; INFINITY: nothing was to be chosen, or all are far behind the
  * rival. */
 double far_choice_loss(const far_choice *c);
-/* Rows held out judge: metrics, the contest, the committee; sets m->fold_loss. */
+/* Rows held out judge: metrics, validation, the committee; sets m->fold_loss. */
 far_status far_choice_judge(far_choice *c);
 /* Whether c predicts rows held out better than other by more than chance, and the edge no worse by
  * more than chance. Both judged, on the same rows of the same table. */

@@ -7,8 +7,8 @@
  * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
  * losses differ by less than its standard error: among those, one may take the place of the best
  * that predicts the outermost tenth of the rows (the edge) better from the others, by more than
- * chance would have it. Where there are more rows than the subset, a contest on a larger one has
- * the last word (select_contest.c), since the best ridge falls as rows are added, and finer
+ * chance would have it. Where there are more rows than the subset, those on a larger one have
+ * the last word (select_validate.c), since the best ridge falls as rows are added, and finer
  * structure can be learnt.
  */
 #include "select.h"
@@ -294,7 +294,7 @@ double far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method
     }
     if (free_ridge && larger > subset) {
         bool loo = o->criterion == FAR_CRITERION_LOO;
-        int64_t evals = loo ? far_contest_evaluations() : RIDGE_EVALS + RIDGE_STEPS + 1;
+        int64_t evals = loo ? far_validation_evaluations() : RIDGE_EVALS + RIDGE_STEPS + 1;
         seconds += far_scores_seconds(ctx, larger, evals);
         seconds += loo ? far_scores_seconds(ctx, last_subset(method, n), 1) : 0;
     }
@@ -525,8 +525,8 @@ static far_status take_choice(far_search *s, far_pick *c)
 
 /* The one that was chosen first, then those that folds have judged, and the best without a metric.
  */
-static int64_t pick_contestants(const far_search *s, far_trial *trials, int64_t count,
-                                int64_t chosen, far_trial **out)
+static int64_t pick_candidates(const far_search *s, far_trial *trials, int64_t count,
+                               int64_t chosen, far_trial **out)
 {
     bool taken[MOST_TRIALS] = {false};
     int64_t found = 1, plains = 0;
@@ -550,7 +550,7 @@ static int64_t pick_contestants(const far_search *s, far_trial *trials, int64_t 
     return found;
 }
 
-/* The best in the contest, if it beats the one that was chosen on the subset, which may have been
+/* The best in validation, if it beats the one that was chosen on the subset, which may have been
  * so for the edge, by more than chance; behind a metric if one was asked for. */
 static int64_t winner_of(const far_search *s, const far_trial *trials, int64_t count,
                          int64_t chosen)
@@ -565,19 +565,19 @@ static int64_t winner_of(const far_search *s, const far_trial *trials, int64_t c
     }
     double error;
     bool beaten = best >= 0 && (!trials[chosen].late ||
-                                far_paired_gain(trials[chosen].late, trials[best].late, s->contest,
-                                                &error) > METRIC_MARGIN * error);
+                                far_paired_gain(trials[chosen].late, trials[best].late,
+                                                s->validated, &error) > METRIC_MARGIN * error);
     return beaten ? best : chosen;
 }
 
-static far_status contest(far_search *s, far_trial *trials, int64_t count, int64_t *chosen)
+static far_status validate(far_search *s, far_trial *trials, int64_t count, int64_t *chosen)
 {
-    far_trial *contestants[MOST_TRIALS];
-    if (far_contest_rows(s) == 0) {
+    far_trial *candidates[MOST_TRIALS];
+    if (far_validation_rows(s) == 0) {
         return FAR_OK;
     }
     far_status st =
-        far_contest_hold(s, contestants, pick_contestants(s, trials, count, *chosen, contestants));
+        far_validate(s, candidates, pick_candidates(s, trials, count, *chosen, candidates));
     *chosen = st == FAR_OK ? winner_of(s, trials, count, *chosen) : *chosen;
     return st;
 }
@@ -745,7 +745,7 @@ far_status far_choice_judge(far_choice *c)
         return FAR_OK;
     }
     FAR_TRY(choose_metric(s, c->trials, &c->count, &c->chosen));
-    FAR_TRY(contest(s, c->trials, c->count, &c->chosen));
+    FAR_TRY(validate(s, c->trials, c->count, &c->chosen));
     FAR_TRY(far_committee_choose(s, c->trials, c->count, c->chosen,
                                  any ? MOST_OF_AUTO : s->committee, !any, c->members, &c->size,
                                  &s->model->fold_loss, &c->losses));

@@ -27,9 +27,9 @@ typedef struct far_search {
     far_model *model;
     double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
     int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
-    int64_t later;       /* how many of them the contest is held on; the best meet on all taken */
-    int64_t seen;        /* the first of them that a metric was learnt from: left out of no score */
-    int64_t least_evals; /* for progress */
+    int64_t later; /* how many of them validation takes; the best meet once more on all taken */
+    int64_t seen;  /* the first of them that a metric was learnt from: left out of no score */
+    int64_t least_evals;          /* for progress */
     _Atomic int64_t done, *evals; /* its own, which every view of it counts on */
     far_crew *crew;
     const struct far_search
@@ -43,7 +43,7 @@ typedef struct far_search {
     int64_t *groups, group_count; /* of each input, whose weights are tuned together */
     bool only_tuned;     /* hundreds of inputs: outer products are too dear for what they gain */
     int64_t committee;   /* how many networks are wanted; 0: as many as help */
-    int64_t contest;     /* rows that were predicted in the contest; 0: there was none */
+    int64_t validated;   /* rows that were predicted in validation; 0: there was none */
     double chosen_ridge; /* of the network that the model becomes */
     far_picks *others;   /* and the further members */
 } far_search;
@@ -142,7 +142,7 @@ typedef struct far_trial {
     double fold_square; /* their squared error over variance */
     double *fold;       /* of the rows of the subset, each in its turn held out; NULL: not known */
     double *fold_miss;  /* by how much they are missed: rows x outputs; NULL as fold */
-    /* In the contest, of its rows: */
+    /* In validation, of its rows: */
     double *late, *late_miss; /* as fold; NULL: it did not take part, or was not among the best */
     double late_loss, late_ridge;
 } far_trial;
@@ -212,14 +212,14 @@ far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *
                            const double *ridges, int64_t count, double *misses, double *losses,
                            double *means, double *squares);
 
-/* ---- select_contest.c ---- */
+/* ---- select_validate.c ---- */
 
-/* How many rows a contest would predict; 0: there are not enough beyond the subset. */
-int64_t far_contest_rows(const far_search *s);
-/* What a contest takes, in scores of all its rows. */
-int64_t far_contest_evaluations(void);
+/* How many rows validation would predict; 0: there are not enough beyond the subset. */
+int64_t far_validation_rows(const far_search *s);
+/* What it takes, in scores of all its rows. */
+int64_t far_validation_evaluations(void);
 /* Holds it between these: late and what belongs to it are set of the first and of the best. */
-far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t count);
+far_status far_validate(far_search *s, far_trial *const *trials, int64_t count);
 
 /* ---- select_committee.c ---- */
 
@@ -230,7 +230,7 @@ far_status far_committee_choose(const far_search *s, const far_trial *trials, in
                                 int64_t first, int64_t most, bool eager,
                                 int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss,
                                 double **losses);
-/* How many rows held out judge: those of the contest, or of the folds. */
+/* How many rows held out judge: those of validation, or of the folds. */
 int64_t far_judged_rows(const far_search *s);
 
 #endif

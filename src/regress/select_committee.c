@@ -25,25 +25,25 @@ static bool classes(const far_search *s)
     return s->model->info.task == FAR_TASK_CLASSIFY;
 }
 
-/* The rows held out, in the contest or in the folds, and how t did. */
+/* The rows held out, in validation or in the folds, and how t did. */
 int64_t far_judged_rows(const far_search *s)
 {
-    return s->contest > 0 ? s->contest : s->rows;
+    return s->validated > 0 ? s->validated : s->rows;
 }
 
 static const double *losses_of(const far_search *s, const far_trial *t)
 {
-    return s->contest > 0 ? t->late : t->fold;
+    return s->validated > 0 ? t->late : t->fold;
 }
 
 static const double *misses_of(const far_search *s, const far_trial *t)
 {
-    return s->contest > 0 ? t->late_miss : t->fold_miss;
+    return s->validated > 0 ? t->late_miss : t->fold_miss;
 }
 
 static bool is_judged(const far_search *s, const far_trial *t)
 {
-    return losses_of(s, t) && isfinite(s->contest > 0 ? t->late_loss : t->fold_loss);
+    return losses_of(s, t) && isfinite(s->validated > 0 ? t->late_loss : t->fold_loss);
 }
 
 static void add_member(party *c, const far_trial *t)

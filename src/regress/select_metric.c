@@ -28,15 +28,15 @@ static const double RIDGES[] = {1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
 
 /* Folds, and what one ridge after the other makes of them. */
-typedef struct hunt {
+typedef struct metric_search {
     far_search *s;
     far_folds folds;
     double *losses; /* COUNT(RIDGES) x rows */
     double *misses; /* the same, of each output */
     bool shared;    /* the folds are another's */
-} hunt;
+} metric_search;
 
-static far_status hunt_room(hunt *h)
+static far_status metric_search_room(metric_search *h)
 {
     far_status st;
     int64_t rows = h->folds.rows;
@@ -46,24 +46,24 @@ done:
     return st;
 }
 
-static far_status hunt_open(hunt *h, far_search *s, int64_t rows, int64_t folds)
+static far_status metric_search_open(metric_search *h, far_search *s, int64_t rows, int64_t folds)
 {
     far_status st;
-    *h = (hunt){.s = s};
+    *h = (metric_search){.s = s};
     FAR_TRY(far_folds_make(s, rows, folds, &h->folds));
-    FAR_TRY(hunt_room(h));
+    FAR_TRY(metric_search_room(h));
 done:
     return st;
 }
 
 /* In the folds of another, which stay as they are. */
-static far_status hunt_share(hunt *h, far_search *s, const hunt *other)
+static far_status metric_search_share(metric_search *h, far_search *s, const metric_search *other)
 {
-    *h = (hunt){.s = s, .folds = other->folds, .shared = true};
-    return hunt_room(h);
+    *h = (metric_search){.s = s, .folds = other->folds, .shared = true};
+    return metric_search_room(h);
 }
 
-static void hunt_close(hunt *h)
+static void metric_search_close(metric_search *h)
 {
     if (h->s) {
         FAR_FREE_ALL(h->s->ctx, h->losses, h->misses);
@@ -73,21 +73,21 @@ static void hunt_close(hunt *h)
     }
 }
 
-static far_status open_screen(hunt *h, far_search *s)
+static far_status open_screen(metric_search *h, far_search *s)
 {
-    return hunt_open(h, s, far_least(s->rows, SCREEN_ROWS), SCREEN_FOLDS);
+    return metric_search_open(h, s, far_least(s->rows, SCREEN_ROWS), SCREEN_FOLDS);
 }
 
-static far_status open_whole(hunt *h, far_search *s)
+static far_status open_whole(metric_search *h, far_search *s)
 {
-    return hunt_open(h, s, s->rows, s->rows < FEW_ROWS ? FOLDS_OF_FEW : FOLDS);
+    return metric_search_open(h, s, s->rows, s->rows < FEW_ROWS ? FOLDS_OF_FEW : FOLDS);
 }
 
 /* ---- ridges -------------------------------------------------------------------------------- */
 
 /* Takes over ridge and losses where they are better than what t has. */
-static far_status try_ridges(hunt *h, const far_kernel *k, const double *ridges, int64_t count,
-                             far_trial *t)
+static far_status try_ridges(metric_search *h, const far_kernel *k, const double *ridges,
+                             int64_t count, far_trial *t)
 {
     double means[COUNT(RIDGES)], squares[COUNT(RIDGES)];
     int64_t best = 0, rows = h->folds.rows, each = rows * h->s->model->info.outputs;
@@ -112,13 +112,13 @@ done:
     return st;
 }
 
-static far_status try_all_ridges(hunt *h, const far_kernel *k, far_trial *t)
+static far_status try_all_ridges(metric_search *h, const far_kernel *k, far_trial *t)
 {
     bool fixed = !isnan(h->s->fixed_ridge);
     return try_ridges(h, k, fixed ? &h->s->fixed_ridge : RIDGES, fixed ? 1 : COUNT(RIDGES), t);
 }
 
-static far_status try_ridges_near(hunt *h, const far_kernel *k, double ridge, double step,
+static far_status try_ridges_near(metric_search *h, const far_kernel *k, double ridge, double step,
                                   far_trial *t)
 {
     double ridges[] = {ridge, fmax(ridge / step, LEAST_RIDGE), fmin(ridge * step, MOST_RIDGE)};
@@ -134,7 +134,7 @@ static bool is_tuned(const far_recipe *r)
 
 /* Learns round after round from t's own kernel, and keeps in t what the best of them gave. ridge:
  * of the first fit, without a metric. */
-static far_status climb(hunt *h, const far_recipe *way, double ridge, far_trial *t)
+static far_status climb(metric_search *h, const far_recipe *way, double ridge, far_trial *t)
 {
     far_status st = far_folds_forget(h->s, &h->folds);
     far_recipe path = {.kind = way->kind, .power = way->power};
@@ -176,7 +176,7 @@ done:
 }
 
 /* A network like t, with that bias, about which nothing is known yet. */
-static far_status start_trial(hunt *h, const far_trial *t, double bias, far_trial *out)
+static far_status start_trial(metric_search *h, const far_trial *t, double bias, far_trial *out)
 {
     *out = (far_trial){.structure = t->structure,
                        .bias = bias,
@@ -213,7 +213,7 @@ static far_status climb_job(far_search *s, void *data, int64_t i)
     climbs *c = data;
     const far_trial *teacher = c->teachers[i % c->count];
     far_trial plain = {0}, *t = &c->found[i];
-    hunt h = {0};
+    metric_search h = {0};
     FAR_TRY(open_screen(&h, s));
     FAR_TRY(start_trial(&h, teacher, teacher->bias, &plain));
     FAR_TRY(start_trial(&h, teacher, teacher->bias, t));
@@ -223,7 +223,7 @@ static far_status climb_job(far_search *s, void *data, int64_t i)
     }
 done:
     far_trial_clear(s->ctx, &plain);
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
@@ -267,7 +267,7 @@ static void rank_trial(far_ctx *ctx, far_trial *best, int64_t count, far_trial *
 
 /* All networks once more behind the map that the teacher has found. */
 typedef struct screening {
-    const hunt *behind;
+    const metric_search *behind;
     const far_trial *teacher, *plain;
     far_trial found[FAR_PLAIN_TRIALS * COUNT(BIASES)];
 } screening;
@@ -278,16 +278,16 @@ static far_status screen_job(far_search *s, void *data, int64_t i)
     screening *c = data;
     const far_trial *plain = &c->plain[i / COUNT(BIASES)];
     far_trial *t = &c->found[i];
-    hunt h = {0};
+    metric_search h = {0};
     if (!far_trial_eligible(s, plain) || (!plain->structure && i % COUNT(BIASES) > 0)) {
         return FAR_OK; /* without a bias to set once is enough */
     }
-    FAR_TRY(hunt_share(&h, s, c->behind));
+    FAR_TRY(metric_search_share(&h, s, c->behind));
     FAR_TRY(start_trial(&h, plain, BIASES[i % COUNT(BIASES)], t));
     t->recipe = c->teacher->recipe;
     FAR_TRY(try_all_ridges(&h, t->kernel, t));
 done:
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
@@ -295,7 +295,7 @@ static far_status screen_behind(far_search *s, const far_trial *teacher, const f
                                 int64_t plains, far_trial *best)
 {
     far_status st;
-    hunt h = {0};
+    metric_search h = {0};
     screening c = {.behind = &h, .teacher = teacher, .plain = plain};
     FAR_TRY(open_screen(&h, s));
     FAR_TRY(far_folds_restore(s, &h.folds, teacher));
@@ -309,7 +309,7 @@ done:
     for (int64_t i = 0; i < plains * COUNT(BIASES); i++) {
         far_trial_clear(s->ctx, &c.found[i]);
     }
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
@@ -381,7 +381,7 @@ done:
 /* ---- on the whole subset ------------------------------------------------------------------- */
 
 /* Climbs again, from the ridge that a fit without a metric has. */
-static far_status climb_again(hunt *h, far_trial *t)
+static far_status climb_again(metric_search *h, far_trial *t)
 {
     far_status st;
     const far_recipe way = t->recipe;
@@ -400,7 +400,7 @@ done:
 
 /* Other biases behind the same maps; the last one is t's own, at closer ridges. */
 typedef struct polishing {
-    const hunt *behind;
+    const metric_search *behind;
     const far_trial *t;
     far_trial found[COUNT(CLOSER_BIASES) + 1];
 } polishing;
@@ -409,13 +409,13 @@ static far_status polish_job(far_search *s, void *data, int64_t i)
 {
     far_status st;
     polishing *c = data;
-    hunt h = {0};
+    metric_search h = {0};
     double bias = c->t->bias * (i < COUNT(CLOSER_BIASES) ? CLOSER_BIASES[i] : 1);
-    FAR_TRY(hunt_share(&h, s, c->behind));
+    FAR_TRY(metric_search_share(&h, s, c->behind));
     FAR_TRY(start_trial(&h, c->t, bias, &c->found[i]));
     FAR_TRY(try_ridges_near(&h, c->found[i].kernel, c->t->ridge, FINE, &c->found[i]));
 done:
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
@@ -423,7 +423,7 @@ done:
 static far_status polish(far_search *s, far_trial *t)
 {
     far_status st;
-    hunt h = {0};
+    metric_search h = {0};
     polishing c = {.behind = &h, .t = t};
     int64_t first = t->structure ? 0 : COUNT(CLOSER_BIASES); /* what is given has no bias to set */
     FAR_TRY(open_whole(&h, s));
@@ -442,19 +442,19 @@ done:
     for (int64_t i = 0; i <= COUNT(CLOSER_BIASES); i++) {
         far_trial_clear(s->ctx, &c.found[i]);
     }
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
 far_status far_metric_seen_square(far_search *s, const far_trial *t, double *out)
 {
     far_status st;
-    hunt h = {0};
+    metric_search h = {0};
     double mean;
     FAR_TRY(open_whole(&h, s));
     FAR_TRY(far_folds_score(s, &h.folds, t->kernel, &t->ridge, 1, h.misses, h.losses, &mean, out));
 done:
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 
@@ -494,7 +494,7 @@ double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *row
 }
 
 /* Without a metric, in the folds of the others; the ridge stays what leave-one-out chose. */
-static far_status judge_plain(hunt *h, far_trial *t)
+static far_status judge_plain(metric_search *h, far_trial *t)
 {
     double ridge = t->ridge;
     t->fold_loss = INFINITY;
@@ -514,11 +514,11 @@ static far_status last_job(far_search *s, void *data, int64_t i)
     far_status st;
     const last_round *c = data;
     int64_t k = (i + c->plains) % c->count; /* the longest first */
-    hunt h = {0};
+    metric_search h = {0};
     FAR_TRY(open_whole(&h, s));
     FAR_TRY(k < c->plains ? judge_plain(&h, c->trials[k]) : climb_again(&h, c->trials[k]));
 done:
-    hunt_close(&h);
+    metric_search_close(&h);
     return st;
 }
 

@@ -15,7 +15,7 @@ enum {
     MIDDLE_ROWS = 1000,
     FINALISTS = 3,
     LAST = 2,
-    CONTESTED = 4,
+    CHALLENGED = 4,
     OF_A_RIVAL = 6,
     FINALISTS_OF_A_RIVAL = 2
 };
@@ -433,8 +433,9 @@ static far_status challenge(far_search *s, far_trial *trials, double limit, int6
     far_status st;
     bool tried[FAR_PLAIN_TRIALS] = {false};
     rivals r = {0};
-    FAR_TRY(far_alloc(s->ctx, CONTESTED * (COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES) + 1), &r.items));
-    for (int i = 0; i < CONTESTED; i++) {
+    FAR_TRY(
+        far_alloc(s->ctx, CHALLENGED * (COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES) + 1), &r.items));
+    for (int i = 0; i < CHALLENGED; i++) {
         int64_t next = best_at_edge(s, trials, limit, tried);
         if (next >= 0) {
             tried[next] = true;
@@ -487,9 +488,9 @@ static bool falls_behind(far_search *s, const far_trial *trials, int stage)
 far_status far_plain_search(far_search *s, far_trial *trials, int64_t *chosen)
 {
     far_status st;
-    int64_t contested = CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
+    int64_t challenged = CHALLENGED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
     s->least_evals = FAR_PLAIN_TRIALS * BIASES * RIDGES + (FINALISTS + 1) * REFINE_EVALS +
-                     FAR_PLAIN_TRIALS + contested;
+                     FAR_PLAIN_TRIALS + challenged;
     FAR_TRY(screen(s, trials));
     if (falls_behind(s, trials, SCREENED)) {
         return FAR_OK;
@@ -519,7 +520,7 @@ done:
 double far_plain_seconds(far_ctx *ctx, int64_t subset, bool free_ridge)
 {
     int64_t screened = FAR_PLAIN_TRIALS * BIASES * (free_ridge ? RIDGES : 1);
-    int64_t edges = FAR_PLAIN_TRIALS + CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
+    int64_t edges = FAR_PLAIN_TRIALS + CHALLENGED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
     int64_t whole = FAR_PLAIN_TRIALS + LAST * LAST_EVALS + edges / 2;
     return far_scores_seconds(ctx, far_least(subset, SCREEN_ROWS), screened) +
            far_scores_seconds(ctx, far_least(subset, MIDDLE_ROWS), (FINALISTS + 1) * REFINE_EVALS) +

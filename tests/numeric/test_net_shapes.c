@@ -240,7 +240,7 @@ static void hold(far_net *net, const far_certificate *c, const numbers *x, const
 
 /* Points of every size, in the box if the certificate has one, at its corners too; then they climb
  * by gradients: none may come beyond its range. */
-static void hunt(far_net *net, const far_certificate *c, uint64_t *state)
+static void attack(far_net *net, const far_certificate *c, uint64_t *state)
 {
     far_net_info info = far_net_describe(net);
     far_certificate_info about = far_certificate_describe(c);
@@ -334,7 +334,7 @@ static void bounds_hold(void **state)
         must(far_net_certify(ctx, net, &o, &c));
         assert_int_equal(far_certificate_describe(c).verdict, FAR_BOUNDED);
         assert_true(far_certificate_bound(c, 0)->sup_found > 0);
-        hunt(net, c, &seed);
+        attack(net, c, &seed);
         enclose_points(net, &seed);
         must(far_certificate_json(ctx, c, &text));
         must(far_net_certificate_check(ctx, net, text, 1));
@@ -698,8 +698,8 @@ static void strain(far_net *net, uint64_t *state)
     }
 }
 
-/* What is certified is hunted, in a box too, and its text checked. */
-static void certify_and_hunt(far_net *net, bool box, uint64_t *state)
+/* What is certified is attacked, in a box too, and its text checked. */
+static void certify_and_attack(far_net *net, bool box, uint64_t *state)
 {
     far_certificate *c = NULL;
     char *text = NULL;
@@ -711,7 +711,7 @@ static void certify_and_hunt(far_net *net, bool box, uint64_t *state)
         o.box_high = o.box_low + pow(10, (double)(roll(state) % 7) - 4);
     }
     must(far_net_certify(ctx, net, &o, &c));
-    hunt(net, c, state);
+    attack(net, c, state);
     follow(net, c);
     must(far_certificate_json(ctx, c, &text));
     must(far_net_certificate_check(ctx, net, text, 1));
@@ -751,10 +751,10 @@ static void random_network(uint64_t seed)
     if (info.outputs <= 17 && info.parameters > 0) {
         check_kernel(net, text, seed);
     }
-    certify_and_hunt(net, false, &state);
-    certify_and_hunt(net, true, &state);
+    certify_and_attack(net, false, &state);
+    certify_and_attack(net, true, &state);
     strain(net, &state);
-    certify_and_hunt(net, roll(&state) % 3 == 0, &state);
+    certify_and_attack(net, roll(&state) % 3 == 0, &state);
     numbers *all[] = {&x, &dx, &v, &u, &grad, &grad_x, &along, &again};
     for (int i = 0; i < COUNT(all); i++) {
         free(all[i]->data);
@@ -768,9 +768,9 @@ static void random_tokens(uint64_t seed)
     char text[1000];
     uint64_t state = seed;
     far_net *net = draw_net(&state, TOKENS, text, sizeof text);
-    certify_and_hunt(net, false, &state);
+    certify_and_attack(net, false, &state);
     strain(net, &state);
-    certify_and_hunt(net, false, &state);
+    certify_and_attack(net, false, &state);
     far_net_destroy(net);
 }
 

@@ -495,12 +495,12 @@ static void copies_count_unless_they_are_dropped(void **state)
     far_frame_destroy(frame);
 }
 
-/* ---- the contest ---- */
+/* ---- validation ---- */
 
 enum { LATE = 900, EARLY = 150, HELD = LATE / 4 };
 
-/* What a contestant misses the last quarter by is what a model misses it by that is fitted to the
- * rows before, with the ridge that the contest has chosen. */
+/* What a candidate misses the last quarter by is what a model misses it by that is fitted to the
+ * rows before, with the ridge that validation has chosen. */
 static void check_late_misses(const far_frame *frame, const far_trial *t)
 {
     unsigned char rows[LATE], last[LATE];
@@ -527,8 +527,8 @@ static void check_late_misses(const far_frame *frame, const far_trial *t)
     far_model_destroy(m);
 }
 
-/* later: the rows of the contest; where they are not all, the best meet once more on these. */
-static void hold_contest(const far_frame *frame, int64_t later)
+/* later: the rows of validation; where they are not all, the best meet once more on these. */
+static void validate_late(const far_frame *frame, int64_t later)
 {
     static double x[LATE * NOISY], y[LATE];
     static const char *const nets[] = {"dense(b=0.1)",
@@ -559,9 +559,9 @@ static void hold_contest(const far_frame *frame, int64_t later)
         trials[i] = (far_trial){.kernel = make_kernel(nets[i]), .ridge = 1e-3};
         all[i] = &trials[i];
     }
-    assert_int_equal(far_contest_rows(&s), later / 4);
-    must(far_contest_hold(&s, all, COUNT));
-    assert_int_equal(s.contest, HELD);
+    assert_int_equal(far_validation_rows(&s), later / 4);
+    must(far_validate(&s, all, COUNT));
+    assert_int_equal(s.validated, HELD);
     assert_non_null(trials[0].late); /* a line: told as the first, and beaten */
     double first = trials[0].late_loss, least = INFINITY;
     for (int i = 0; i < COUNT; i++) {
@@ -575,23 +575,23 @@ static void hold_contest(const far_frame *frame, int64_t later)
     assert_true(least < first);
     assert_int_equal(late, later < LATE ? 5 : 4);
     s.rows = later - later / 4 + 30; /* too few are left, or the ridge is given */
-    assert_int_equal(far_contest_rows(&s), 0);
+    assert_int_equal(far_validation_rows(&s), 0);
     s.rows = EARLY;
     s.fixed_ridge = 0.1;
-    assert_int_equal(far_contest_rows(&s), 0);
+    assert_int_equal(far_validation_rows(&s), 0);
 }
 
-static void a_contest_is_won_on_rows_not_seen_before(void **state)
+static void validation_is_on_rows_not_seen_before(void **state)
 {
     (void)state;
     far_frame *frame = needle(LATE, 8, 0.05);
-    hold_contest(frame, LATE);
-    hold_contest(frame, 820);
+    validate_late(frame, LATE);
+    validate_late(frame, 820);
     far_frame_destroy(frame);
 }
 
-/* The ridge is one of those that the contest tries; the same with one thread and with two. */
-static void the_contest_chooses_the_ridge(void **state)
+/* The ridge is one of those that validation tries; the same with one thread and with two. */
+static void validation_chooses_the_ridge(void **state)
 {
     (void)state;
     static const double steps[] = {0.03, 0.1, 0.3, 1, 3};
@@ -718,8 +718,8 @@ int main(void)
         TEST(the_choice_is_the_same_for_any_threads),
         TEST(steps_are_taken_for_jumps_alone),
         TEST(copies_count_unless_they_are_dropped),
-        TEST(a_contest_is_won_on_rows_not_seen_before),
-        TEST(the_contest_chooses_the_ridge),
+        TEST(validation_is_on_rows_not_seen_before),
+        TEST(validation_chooses_the_ridge),
         TEST(too_few_rows_for_a_metric_are_told),
         TEST(allocations_of_a_choice_may_fail),
         TEST(a_choice_can_be_stopped),

@@ -1,4 +1,4 @@
-#include "ln_contest.h"
+#include "ln_panels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 enum { CURVE_POINTS = 101 };
 static const double CURVE_END = 25;
 
-far_status contest_panels(reproduction *r, bool titles, const char *row,
+far_status variant_panels(reproduction *r, bool titles, const char *row,
                           far_figure *panels[TOY_SETS])
 {
     far_status st = FAR_OK;
@@ -31,13 +31,13 @@ static void count_family(tally *t, const family *f, int set)
     t->unbounded += f->unbounded;
 }
 
-static far_status enter_set(reproduction *r, const contender *c, const char *arch, int set,
+static far_status enter_set(reproduction *r, const variant *c, const char *arch, int set,
                             far_figure *panel, tally *out)
 {
     double x[CURVE_POINTS], mean[CURVE_POINTS], half[CURVE_POINTS];
     char *name = text_of("%s-%s", TOY_WORDS[set], c->word);
     family f = {0};
-    family_plan plan = {name, arch, set, CONTEST_EPOCHS};
+    family_plan plan = {name, arch, set, PANEL_EPOCHS};
     far_status st;
     spread(-CURVE_END, CURVE_END, x, CURVE_POINTS);
     TRY(family_create(r, &plan, &f));
@@ -50,8 +50,8 @@ done:
     return st;
 }
 
-far_status contest_enter(reproduction *r, const contender *c, far_figure *const panels[TOY_SETS],
-                         tally *out)
+far_status variant_add(reproduction *r, const variant *c, far_figure *const panels[TOY_SETS],
+                       tally *out)
 {
     char *arch = net_text(r, c->where, c->norm, c->activation);
     far_status st = FAR_OK;
@@ -64,7 +64,7 @@ far_status contest_enter(reproduction *r, const contender *c, far_figure *const 
     return st;
 }
 
-far_status contest_data(reproduction *r, far_figure *const panels[TOY_SETS])
+far_status variant_data(reproduction *r, far_figure *const panels[TOY_SETS])
 {
     far_status st = FAR_OK;
     for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {

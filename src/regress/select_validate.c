@@ -1,5 +1,5 @@
 /*
- * The contest: what was chosen on the subset is put to the test on more rows.
+ * Validation: what was chosen on the subset is put to the test on more rows.
  *
  * What suits 2000 rows need not suit all. With more of them finer structure can be learnt, a metric
  * that sees the coarse one alone begins to cost, and the best ridge falls. So where there are more
@@ -12,33 +12,33 @@
 #include <math.h>
 #include <string.h>
 
-enum { CONTESTANTS = 12, FINALISTS = 4, LAST_FINALISTS = 5, LEAST_HELD = 200, HELD_PART = 4 };
+enum { CANDIDATES = 12, FINALISTS = 4, LAST_FINALISTS = 5, LEAST_HELD = 200, HELD_PART = 4 };
 #define LEAST_RIDGE 1e-10
 #define MOST_RIDGE 10.0
 #define TIED_RIDGES 0.5 /* standard errors of the loss between two ridges */
 
 static const double FIRST_RIDGES[] = {0.3};
 static const double FURTHER_RIDGES[] = {0.03, 0.1, 1.0, 3.0}; /* times that of the subset */
-static const double LAST_RIDGES[] = {1.0};                    /* times that of the contest */
+static const double LAST_RIDGES[] = {1.0}; /* times that of the first validation */
 enum { FIRST = 1, FURTHER = 4, ALL = FIRST + FURTHER };
 
 /* One network at all ridges that it was tried with. */
-typedef struct contestant {
+typedef struct candidate {
     far_trial *trial;
     double ridge; /* what steps are times of */
     double ridges[ALL], means[ALL];
     double *losses, *misses; /* ALL x rows, ALL x rows x outputs */
     int64_t tried, best;
-} contestant;
+} candidate;
 
-typedef struct contest {
+typedef struct validation {
     far_search *s;
     far_folds held; /* one fold: the last rows */
-    contestant of[CONTESTANTS];
+    candidate of[CANDIDATES];
     int64_t count;
-} contest;
+} validation;
 
-int64_t far_contest_rows(const far_search *s)
+int64_t far_validation_rows(const far_search *s)
 {
     int64_t held = far_least(s->later / HELD_PART, s->later - s->rows);
     bool loo = s->opts->criterion == FAR_CRITERION_LOO;
@@ -46,13 +46,13 @@ int64_t far_contest_rows(const far_search *s)
 }
 
 /* A factor of three quarters of the rows is a sixth of a score of all of them. */
-int64_t far_contest_evaluations(void)
+int64_t far_validation_evaluations(void)
 {
-    return (CONTESTANTS * FIRST + FINALISTS * FURTHER) / 6;
+    return (CANDIDATES * FIRST + FINALISTS * FURTHER) / 6;
 }
 
 /* Puts the rows behind the metric of a trial, learnt from the subset alone. */
-static far_status put_behind(contest *c, const far_trial *t)
+static far_status put_behind(validation *c, const far_trial *t)
 {
     far_status st;
     far_search *s = c->s;
@@ -69,7 +69,7 @@ done:
     return st;
 }
 
-static far_status try_ridges(contest *c, contestant *one, const double *steps, int64_t count)
+static far_status try_ridges(validation *c, candidate *one, const double *steps, int64_t count)
 {
     far_status st;
     double squares[ALL];
@@ -90,10 +90,10 @@ done:
 }
 
 /* One more, at one ridge. */
-static far_status enter(contest *c, far_trial *t, double ridge, const double *step)
+static far_status enter(validation *c, far_trial *t, double ridge, const double *step)
 {
     far_status st;
-    contestant *one = &c->of[c->count++];
+    candidate *one = &c->of[c->count++];
     int64_t rows = c->held.rows;
     one->trial = t;
     one->ridge = ridge;
@@ -105,11 +105,11 @@ done:
 }
 
 /* The best of those that have not been tried with all ridges. */
-static contestant *best_left(contest *c)
+static candidate *best_left(validation *c)
 {
-    contestant *best = NULL;
+    candidate *best = NULL;
     for (int64_t i = 0; i < c->count; i++) {
-        contestant *one = &c->of[i];
+        candidate *one = &c->of[i];
         bool left = one->tried < ALL && isfinite(one->means[one->best]);
         if (left && (!best || one->means[one->best] < best->means[best->best])) {
             best = one;
@@ -119,7 +119,7 @@ static contestant *best_left(contest *c)
 }
 
 /* The largest ridge that predicts as well as the best one: it is the flatter one far away. */
-static int64_t largest_tied(const contest *c, const contestant *one)
+static int64_t largest_tied(const validation *c, const candidate *one)
 {
     int64_t chosen = one->best, rows = c->held.rows;
     for (int64_t r = 0; r < one->tried; r++) {
@@ -141,7 +141,7 @@ static void forget(far_ctx *ctx, far_trial *t)
 }
 
 /* The trial remembers how it did. */
-static far_status remember(contest *c, const contestant *one)
+static far_status remember(validation *c, const candidate *one)
 {
     far_status st;
     far_trial *t = one->trial;
@@ -157,12 +157,12 @@ static far_status remember(contest *c, const contestant *one)
     memcpy(t->late_miss, one->misses + chosen * each, (size_t)each * sizeof *t->late_miss);
     t->late_loss = one->means[chosen];
     t->late_ridge = one->ridges[chosen];
-    c->s->contest = rows;
+    c->s->validated = rows;
 done:
     return st;
 }
 
-static void close_contest(contest *c)
+static void close_validation(validation *c)
 {
     for (int64_t i = 0; i < c->count; i++) {
         FAR_FREE_ALL(c->s->ctx, c->of[i].losses, c->of[i].misses);
@@ -173,9 +173,9 @@ static void close_contest(contest *c)
 /* ---- once more on all rows taken ------------------------------------------------------------ */
 
 /* The first and the best others, best first; out: LAST_FINALISTS at most. */
-static int64_t pick_last(const contest *c, const contestant **out)
+static int64_t pick_last(const validation *c, const candidate **out)
 {
-    bool taken[CONTESTANTS] = {true};
+    bool taken[CANDIDATES] = {true};
     int64_t count = 1;
     out[0] = &c->of[0];
     for (; count < LAST_FINALISTS; count++) {
@@ -194,12 +194,12 @@ static int64_t pick_last(const contest *c, const contestant **out)
     return count;
 }
 
-static far_status meet_again(contest *before)
+static far_status validate_on_more(validation *before)
 {
     far_status st;
     far_search *s = before->s;
-    contest c = {.s = s};
-    const contestant *best[LAST_FINALISTS];
+    validation c = {.s = s};
+    const candidate *best[LAST_FINALISTS];
     int64_t count = pick_last(before, best);
     FAR_TRY(far_folds_last(s, s->taken, s->taken / HELD_PART, &c.held));
     for (int64_t i = 0; i < before->count; i++) {
@@ -211,29 +211,29 @@ static far_status meet_again(contest *before)
         FAR_TRY(remember(&c, &c.of[i]));
     }
 done:
-    close_contest(&c);
+    close_validation(&c);
     return st;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t count)
+far_status far_validate(far_search *s, far_trial *const *trials, int64_t count)
 {
     far_status st;
-    contest c = {.s = s};
-    FAR_TRY(far_folds_last(s, s->later, far_contest_rows(s), &c.held));
-    for (int64_t i = 0; i < far_least(count, CONTESTANTS); i++) {
+    validation c = {.s = s};
+    FAR_TRY(far_folds_last(s, s->later, far_validation_rows(s), &c.held));
+    for (int64_t i = 0; i < far_least(count, CANDIDATES); i++) {
         FAR_TRY(enter(&c, trials[i], trials[i]->ridge, FIRST_RIDGES));
     }
     for (int64_t i = 0; i < FINALISTS; i++) {
-        contestant *one = i == 0 ? &c.of[0] : best_left(&c);
+        candidate *one = i == 0 ? &c.of[0] : best_left(&c);
         if (one) {
             FAR_TRY(try_ridges(&c, one, FURTHER_RIDGES, FURTHER));
             FAR_TRY(remember(&c, one));
         }
     }
-    FAR_TRY(s->taken > s->later ? meet_again(&c) : FAR_OK);
+    FAR_TRY(s->taken > s->later ? validate_on_more(&c) : FAR_OK);
 done:
-    close_contest(&c);
+    close_validation(&c);
     return st;
 }

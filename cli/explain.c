@@ -19,10 +19,11 @@ enum {
 };
 #define MOST_VALUES 2e8 /* of a kernel: some seconds */
 
-/* Rows in raw units; y NULL: unknown. */
+/* Rows in raw units; y NULL: unknown. learnt: the predictor was fitted to them. */
 typedef struct rows {
     double *x, *y;
     int64_t n;
+    bool learnt;
 } rows;
 
 static void rows_free(rows *d)
@@ -33,8 +34,9 @@ static void rows_free(rows *d)
 
 static bool rows_alloc(const far_predictor *p, int64_t n, rows *d)
 {
-    *d = (rows){calloc((size_t)(n * subject_inputs(p)) + 1, sizeof(double)),
-                calloc((size_t)(n * subject_outputs(p)) + 1, sizeof(double)), n};
+    d->x = calloc((size_t)(n * subject_inputs(p)) + 1, sizeof(double));
+    d->y = calloc((size_t)(n * subject_outputs(p)) + 1, sizeof(double));
+    d->n = n;
     return d->x && d->y;
 }
 
@@ -67,7 +69,15 @@ static far_feature_info feature_at(const far_predictor *p, int64_t i)
     far_feature_info f = far_columns_feature(far_predictor_describe(p).columns, i);
     bool unnamed =
         !far_columns_describe(far_predictor_describe(p).columns).named && i < subject_inputs(p);
-    return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1, NULL, "", 0}
+    return unnamed ? (far_feature_info){subject_input(p, i),
+                                        FAR_COLUMN_NUMBER,
+                                        i,
+                                        1,
+                                        NULL,
+                                        "",
+                                        0,
+                                        NAN,
+                                        NAN}
                    : f;
 }
 
@@ -138,16 +148,25 @@ static bool depend(report *r, const far_predictor *p, const rows *d, int64_t fea
     return st == FAR_OK;
 }
 
-static void range_of(const far_predictor *p, const rows *d, int64_t column, double *low,
-                     double *high)
+/* What the marks of a dependence stand for: the data, or where the predictor does not tell their
+ * range, the rows at hand. */
+typedef struct range {
+    double low, high;
+    bool learnt;
+} range;
+
+static range range_of(const far_predictor *p, const rows *d, const far_feature_info *f)
 {
-    *low = INFINITY;
-    *high = -INFINITY;
-    for (int64_t i = 0; i < d->n; i++) {
-        double value = d->x[i * subject_inputs(p) + column];
-        *low = fmin(*low, value);
-        *high = fmax(*high, value);
+    range g = {f->low, f->high, true};
+    if (!(f->low <= f->high)) {
+        g = (range){INFINITY, -INFINITY, d->learnt};
+        for (int64_t i = 0; i < d->n; i++) {
+            double value = d->x[i * subject_inputs(p) + f->first];
+            g.low = fmin(g.low, value);
+            g.high = fmax(g.high, value);
+        }
     }
+    return g;
 }
 
 static void place_dependence(report *r, const char *name, int64_t rank, const char *more)
@@ -161,19 +180,31 @@ static void place_dependence(report *r, const char *name, int64_t rank, const ch
     report_place(r, file, caption);
 }
 
+static void mark_range(report *r, const range *g, const char *name, int64_t rank)
+{
+    report_rule(r, FAR_VERTICAL, g->low, g->learnt ? "data from" : "rows from");
+    report_rule(r, FAR_VERTICAL, g->high, "to");
+    place_dependence(r, name, rank,
+                     g->learnt
+                         ? " The data it learnt from lie between the dashed lines; beyond them it "
+                           "is extrapolation."
+                         : " The rows predicted here lie between the dashed lines; the range of "
+                           "the data it learnt from is not known.");
+}
+
 /* Half a range beyond the data on either side, with the range marked. */
 static void put_number(report *r, const far_predictor *p, const rows *d, int64_t feature,
                        int64_t rank)
 {
     far_feature_info info = feature_at(p, feature);
     int64_t outputs = subject_outputs(p), lines = outputs < MOST_LINES ? outputs : MOST_LINES;
-    double low, high, at[GRID], line[GRID];
+    double at[GRID], line[GRID];
     double *f = calloc((size_t)(GRID * outputs), sizeof *f);
-    range_of(p, d, info.first, &low, &high);
+    range g = range_of(p, d, &info);
     for (int i = 0; i < GRID; i++) {
-        at[i] = low + (high - low) * (2.0 * i / (GRID - 1) - 0.5);
+        at[i] = g.low + (g.high - g.low) * (2.0 * i / (GRID - 1) - 0.5);
     }
-    if (f && high > low && depend(r, p, d, feature, at, GRID, f)) {
+    if (f && g.high > g.low && depend(r, p, d, feature, at, GRID, f)) {
         far_figure_opts o = report_axes(info.name, lines > 1 ? "output" : subject_score(p, 0));
         o.height = 320;
         report_draw(r, &o);
@@ -184,11 +215,7 @@ static void put_number(report *r, const far_predictor *p, const rows *d, int64_t
             report_line(r, report_mark(lines > 1 ? subject_score(p, k) : NULL, FAR_COLOUR_NEXT), at,
                         line, GRID);
         }
-        report_rule(r, FAR_VERTICAL, low, "data from");
-        report_rule(r, FAR_VERTICAL, high, "to");
-        place_dependence(r, info.name, rank,
-                         " The data lie between the dashed lines; beyond them it is "
-                         "extrapolation.");
+        mark_range(r, &g, info.name, rank);
     }
     free(f);
 }
@@ -266,7 +293,7 @@ static bool training_rows(report *r, const far_predictor *p, rows *d)
 
 void explain_fit(report *r, const far_predictor *p)
 {
-    rows d = {0};
+    rows d = {.learnt = true};
     if (r->folder && training_rows(r, p, &d)) {
         explain(r, p, &d, "the rows it was fitted to");
     }

@@ -107,6 +107,8 @@ typedef struct far_feature_info {
     const char *const *levels; /* width categories, one for each input; NULL: a number */
     const char *unit;          /* as unit of far_column_info; "" for categories */
     int32_t ranked;            /* 1: a number with a rank, in steps or not */
+    double low, high; /* of numbers: the range of the rows learnt from. NAN: a category, or not
+                         known (a file from before ranges were kept) */
 } far_feature_info;
 FAR_API far_feature_info far_columns_feature(const far_columns *c, int64_t i);
 /* Whether a row of a table can be at a raw point: one category of every categorical column is 1 and

@@ -205,7 +205,7 @@ far_feature_info far_columns_feature(const far_columns *c, int64_t i)
 {
     const far_feature *f = c->features && i >= 0 && i < c->info.features ? &c->features[i] : NULL;
     if (!f) {
-        return (far_feature_info){0};
+        return (far_feature_info){.low = NAN, .high = NAN};
     }
     bool word = f->kind == FAR_COLUMN_WORD, date = far_notation_is_date(f->notation);
     return (far_feature_info){.name = f->name,
@@ -216,7 +216,9 @@ far_feature_info far_columns_feature(const far_columns *c, int64_t i)
                               .unit = word   ? ""
                                       : date ? "date"
                                              : far_marks[f->mark],
-                              .ranked = f->knots > 0};
+                              .ranked = f->knots > 0,
+                              .low = f->ranged ? f->low : NAN,
+                              .high = f->ranged ? f->high : NAN};
 }
 
 /* ---- ranks --------------------------------------------------------------------------------- */

@@ -15,8 +15,9 @@ static int64_t feature_count(const far_columns *c)
 
 static far_feature_info feature_at(const far_columns *c, int64_t i)
 {
-    return c->info.named ? far_columns_feature(c, i)
-                         : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1, NULL, "", 0};
+    return c->info.named
+               ? far_columns_feature(c, i)
+               : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1, NULL, "", 0, NAN, NAN};
 }
 
 static const double *row_of(const far_mat *m, int64_t i)

@@ -3,7 +3,7 @@
 awk 'BEGIN { print "x,noise,colour,y"; split("red green blue", c)
     for (i = 0; i < 45; i++) { k = i % 3 + 1; x = sin(i) * 2; print x "," cos(i * i) "," c[k] "," 3 * x + 2 * k } }' >t.csv
 "$FARFIELD" fit t.csv -t y --arch 'dense ln relu dense' --report fit -o m.far -q >/dev/null
-holds fit/report.html 'the rows it was fitted to is ' 'Partial dependence on x' 'The data lie between the dashed lines'
+holds fit/report.html 'the rows it was fitted to is ' 'Partial dependence on x' 'The data it learnt from lie between the dashed lines'
 figures fit/report.html left-out importance dependence-1 dependence-2 dependence-3
 # x counts most, then the colour, noise hardly
 [ "$(linked fit/report.html importance.csv | awk -F, '/^bars/ { printf "%s ", $2 }')" = "x colour noise " ]

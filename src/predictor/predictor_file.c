@@ -204,7 +204,16 @@ far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data
     return far_label_failure(ctx, st, label);
 }
 
-/* Files that are named as weights are read as such: their reader knows what else they may be. */
+/* Our zips begin with their manifest, and what begins so is one of them, whatever its name. */
+static bool starts_as_ours(const far_input *in)
+{
+    enum { NAME = 30, LENGTH = sizeof MANIFEST - 1 }; /* where the first member's name stands */
+    return far_npz_is(in) && in->size >= NAME + LENGTH &&
+           memcmp(in->data + NAME, MANIFEST, LENGTH) == 0;
+}
+
+/* Other files that are named as weights are read as such: their reader knows what else they may
+ * be. */
 static bool named_as_network(const char *path)
 {
     static const char *const ENDINGS[] = {".safetensors", ".pt", ".pth"};
@@ -226,7 +235,8 @@ far_status far_predictor_load(far_ctx *ctx, const char *path, const char *arch, 
     }
     *out = NULL;
     FAR_TRY(far_input_load(ctx, path, &in));
-    FAR_TRY(named_as_network(path) ? read_net(&in, arch, out) : read_any(&in, true, arch, out));
+    bool net = named_as_network(path) && !starts_as_ours(&in);
+    FAR_TRY(net ? read_net(&in, arch, out) : read_any(&in, true, arch, out));
 done:
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);

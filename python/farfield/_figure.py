@@ -91,9 +91,8 @@ class Figure:
     # ---- by the library ----
 
     def _make(self) -> Any:
-        made = _lib.make(
-            lib.far_figure_create, self._settings().pointer, destroy=lib.far_figure_destroy
-        )
+        opts = self._settings()
+        made = _lib.make(lib.far_figure_create, opts.pointer, destroy=lib.far_figure_destroy)
         for kind, values, mark in self._layers:
             getattr(self, "_put_" + kind)(made, values, mark)
         return made

@@ -13,6 +13,7 @@ import pathlib
 import sys
 import threading
 import warnings
+import weakref
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -400,13 +401,19 @@ def _as_text(name: str, value: Any) -> str:
     return value
 
 
+# What a struct of options points to lives as long as the struct, whoever holds that.
+_kept_by: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+
+
 class Options:
     """A struct of options by the names of its fields. None leaves a default; enumerators are the
-    ends of their names in lower case: kernel="nngp" is FAR_KERNEL_NNGP."""
+    ends of their names in lower case: kernel="nngp" is FAR_KERNEL_NNGP. The pointer alone keeps all
+    that it points to."""
 
     def __init__(self, struct: str, **values: Any) -> None:
         self.pointer = ffi.new(struct + " *")
         self._kept: list[Any] = []
+        _kept_by[self.pointer] = self._kept
         init = getattr(lib, struct + "_init", None)
         if init:
             init(self.pointer)

@@ -1,10 +1,14 @@
 """Figures as svg, csv, png and on axes of matplotlib; what notebooks show."""
+import gc
+import subprocess
+import sys
 import xml.dom.minidom
 
 import numpy as np
 import pytest
 
 import farfield
+from farfield import _lib
 
 X = np.linspace(-2, 2, 30).reshape(-1, 1)
 y = np.sin(2 * X[:, 0])
@@ -46,6 +50,34 @@ def test_bars_and_heat_maps():
     heat = farfield.Figure(title="K").heat(farfield.kernel("dense relu dense")(X), label="ntk")
     for figure in (bars, heat):
         xml.dom.minidom.parseString(figure.svg())
+
+
+FRESH = """
+import farfield
+words = dict(title="A title of its own", x_label="the abscissa", y_label="the ordinate", note="a note below")
+line = farfield.Figure(**words).line([0, 1], [0, 1], label="the one line")
+bars = farfield.Figure(categories=["first bar", "second bar"], **words).bars([1, 2])
+for figure in (line, bars):
+    svg = figure.svg()
+    assert all(word in svg for word in words.values()), svg
+assert "the one line" in line.svg() and "first bar" in bars.svg() and "second bar" in bars.svg(), bars.svg()
+"""
+
+
+def test_texts_of_figures_are_there_in_a_fresh_process():
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", FRESH], check=True)
+
+
+def test_a_pointer_to_options_keeps_their_texts():
+    pointers = [_lib.Options("far_figure_opts", title=f"title {i} " * 9).pointer for i in range(50)]
+    gc.collect()
+    fill = [f"other {i} " * 9 for i in range(500)]
+    texts = [_lib.c_text(word) for word in fill]
+    assert [_lib.text(p.title) for p in pointers] == [f"title {i} " * 9 for i in range(50)]
+    del pointers, texts
+    gc.collect()
+    assert len(_lib._kept_by) < 50
 
 
 def test_odd_figures_are_refused():

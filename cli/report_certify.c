@@ -168,18 +168,87 @@ static void put_along(far_result *r, const far_predictor *m, const along *a)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-/* A direction to draw along: that of the witness, or through the point where |f| was largest. */
-static bool draw_direction(const far_predictor *m, const far_bound *c, double *u)
+/* What is drawn: points still + t u, with the ranks of their numbers if they follow. Categories
+ * stand still, so that the line keeps to rows of a table. */
+typedef struct ray {
+    double *u, *still;
+    bool follow;
+    double found; /* t where the size was largest; NAN: nowhere on the line */
+} ray;
+
+static void hold_categories(const far_predictor *m, const double *at, ray *y)
 {
-    const double *v = c->verdict == FAR_BOUNDED ? c->at : c->direction;
+    const far_columns *c = far_predictor_describe(m).columns;
+    far_feature_info f;
+    for (int64_t j = 0; (f = far_columns_feature(c, j)).name; j++) {
+        for (int64_t i = f.first; f.levels && i < f.first + f.width; i++) {
+            y->still[i] = at ? at[i] : i == f.first;
+            y->u[i] = 0;
+        }
+        for (int64_t i = f.first + 1; f.ranked && y->follow && i < f.first + f.width; i++) {
+            y->u[i] = 0;
+        }
+    }
+}
+
+/* Along the direction of the witness, or through the point where |f| was largest. */
+static bool take_ray(const far_predictor *m, const far_bound *c, ray *y)
+{
+    bool firm = c->verdict == FAR_BOUNDED, point = firm && !c->at_infinity;
+    const double *v = firm ? c->at : c->direction;
     double sum = 0;
     for (int64_t i = 0; v && i < subject_inputs(m); i++) {
-        sum += v[i] * v[i];
+        y->u[i] = v[i];
+    }
+    y->follow = v && far_columns_is_row(far_predictor_describe(m).columns, v, !point);
+    if (y->follow) {
+        hold_categories(m, point ? v : c->row, y);
+    }
+    for (int64_t i = 0; i < subject_inputs(m); i++) {
+        sum += y->u[i] * y->u[i];
     }
     for (int64_t i = 0; sum > 0 && i < subject_inputs(m); i++) {
-        u[i] = v[i] / sqrt(sum);
+        y->u[i] /= sqrt(sum);
     }
+    y->found = point ? sqrt(sum) : NAN;
     return sum > 0 && isfinite(sum);
+}
+
+/* The point that was found is one of those drawn. Its place; -1: it is not on the line. */
+static int take_found(const ray *y, double t[FAR_VIEW_POINTS])
+{
+    int best = -1;
+    for (int i = 0; isfinite(y->found) && i < FAR_VIEW_POINTS; i++) {
+        best = best < 0 || fabs(t[i] - y->found) < fabs(t[best] - y->found) ? i : best;
+    }
+    if (best >= 0) {
+        t[best] = y->found;
+    }
+    return best;
+}
+
+/* "district = north, kind = red", "" without categories. */
+static char *levels_of(const far_predictor *m, const ray *y)
+{
+    enum { MOST = 6 };
+    const far_columns *c = far_predictor_describe(m).columns;
+    far_feature_info f;
+    char *text = NULL;
+    size_t length;
+    int64_t shown = 0;
+    FILE *out = open_memstream(&text, &length);
+    for (int64_t j = 0; out && y->follow && (f = far_columns_feature(c, j)).name; j++) {
+        for (int64_t k = 0; f.levels && k < f.width; k++) {
+            if (y->still[f.first + k] == 1 && shown++ < MOST) {
+                fprintf(out, "%s%s = %s", shown > 1 ? ", " : "", f.name, f.levels[k]);
+            }
+        }
+    }
+    if (out) {
+        fputs(shown > MOST ? ", ..." : "", out);
+        fclose(out);
+    }
+    return text;
 }
 
 static void draw_growth(report *r, const far_bound *c, const double *t)
@@ -204,36 +273,65 @@ static void draw_bounds(report *r, const far_bound *c)
     report_rule(r, FAR_HORIZONTAL, -c->tightest, NULL);
 }
 
-static void put_ray(report *r, const far_predictor *m, const far_bound *c, int64_t k)
+static void place_ray(report *r, const far_predictor *m, const far_bound *c, const ray *y,
+                      int64_t k)
+{
+    char name[32], *caption = NULL, *levels = levels_of(m, y);
+    bool firm = c->verdict == FAR_BOUNDED, held = levels && *levels;
+    size_t length;
+    FILE *out = open_memstream(&caption, &length);
+    if (out) {
+        fprintf(out, "%s along the %s", c->output,
+                !firm            ? "direction in which it runs away"
+                : c->at_infinity ? "direction far along which its size was largest"
+                : held ? "line on which every number is the same multiple of what it is where the "
+                         "largest size was found, which is marked"
+                       : "line through 0 and where the largest size was found, which is marked");
+        fprintf(out, "%s%s%s, to a million times the size of the data%s", held ? ", with " : "",
+                held ? levels : "", held ? " all along" : "",
+                firm ? ": between the dashed lines for ever."
+                     : ", and the power of t that it follows.");
+        fclose(out);
+    }
+    snprintf(name, sizeof name, "ray-%lld", (long long)k + 1);
+    report_place(r, name, caption ? caption : c->output);
+    free(caption);
+    free(levels);
+}
+
+static void draw_ray(report *r, const far_predictor *m, const far_bound *c, const ray *y, int64_t k)
 {
     double t[FAR_VIEW_POINTS], f[FAR_VIEW_POINTS], size = view_data_size(m);
-    double *u = calloc((size_t)subject_inputs(m), sizeof *u);
-    char caption[400], name[32];
-    bool one = subject_inputs(m) == 1;
-    if (u && draw_direction(m, c, u)) {
-        bool firm = c->verdict == FAR_BOUNDED;
-        view_spread(size, t);
-        far_figure_opts o = report_axes(
-            one ? subject_input(m, 0) : "t, steps of length 1 along the direction", c->output);
-        o.x_scale = FAR_SCALE_SYMLOG;
-        o.x_linear = size;
-        o.y_scale = firm ? FAR_SCALE_LINEAR : FAR_SCALE_SYMLOG;
-        o.legend = firm ? FAR_LEGEND_NONE : FAR_LEGEND_AUTO;
-        report_draw(r, &o);
-        if (view_along(r, m, u, t, k, f)) {
-            report_line(r, report_mark(c->output, 0), t, f, FAR_VIEW_POINTS);
+    bool one = subject_inputs(m) == 1 && y->u[0] > 0, firm = c->verdict == FAR_BOUNDED;
+    view_spread(size, t);
+    int found = take_found(y, t);
+    far_figure_opts o = report_axes(
+        one ? subject_input(m, 0) : "t, steps of length 1 along the direction", c->output);
+    o.x_scale = FAR_SCALE_SYMLOG;
+    o.x_linear = size;
+    o.y_scale = firm ? FAR_SCALE_LINEAR : FAR_SCALE_SYMLOG;
+    o.legend = firm ? FAR_LEGEND_NONE : FAR_LEGEND_AUTO;
+    report_draw(r, &o);
+    if (view_along(r, m, &(view_line){y->u, y->still, y->follow}, t, k, f)) {
+        report_line(r, report_mark(c->output, 0), t, f, FAR_VIEW_POINTS);
+        if (found >= 0) {
+            report_points(r, report_mark("largest found", FAR_COLOUR_INK), t + found, f + found, 1);
         }
-        (firm ? draw_bounds(r, c) : draw_growth(r, c, t));
-        snprintf(caption, sizeof caption,
-                 firm ? "%s along the line through 0 and where its size was largest, to a million "
-                        "times the size of the data: between the dashed lines for ever."
-                      : "%s along the direction in which it runs away, to a million times the size "
-                        "of the data, and the power of t that it follows.",
-                 c->output);
-        snprintf(name, sizeof name, "ray-%lld", (long long)k + 1);
-        report_place(r, name, caption);
     }
-    free(u);
+    (firm ? draw_bounds(r, c) : draw_growth(r, c, t));
+}
+
+static void put_ray(report *r, const far_predictor *m, const far_bound *c, int64_t k)
+{
+    int64_t inputs = subject_inputs(m);
+    ray y = {calloc((size_t)inputs, sizeof *y.u), calloc((size_t)inputs, sizeof *y.still), false,
+             NAN};
+    if (y.u && y.still && take_ray(m, c, &y)) {
+        draw_ray(r, m, c, &y, k);
+        place_ray(r, m, c, &y, k);
+    }
+    free(y.u);
+    free(y.still);
 }
 
 static void put_methods(report *r, const far_bound *c, int64_t k)

@@ -41,7 +41,7 @@ static bool eval_into(report *r, const far_predictor *m, double *x, int64_t rows
     return st == FAR_OK;
 }
 
-bool view_along(report *r, const far_predictor *m, const double *direction,
+bool view_along(report *r, const far_predictor *m, const view_line *line,
                 const double t[FAR_VIEW_POINTS], int64_t k, double out[FAR_VIEW_POINTS])
 {
     int64_t inputs = subject_inputs(m), outputs = subject_outputs(m);
@@ -49,7 +49,10 @@ bool view_along(report *r, const far_predictor *m, const double *direction,
     double *f = calloc((size_t)(FAR_VIEW_POINTS * outputs), sizeof *f);
     bool done = r->folder && x && f;
     for (int64_t i = 0; done && i < FAR_VIEW_POINTS * inputs; i++) {
-        x[i] = t[i / inputs] * direction[i % inputs];
+        x[i] = line->still[i % inputs] + t[i / inputs] * line->direction[i % inputs];
+    }
+    for (int64_t i = 0; done && line->follow && i < FAR_VIEW_POINTS; i++) {
+        far_columns_set_ranks(far_predictor_describe(m).columns, x + i * inputs);
     }
     done = done && eval_into(r, m, x, FAR_VIEW_POINTS, f);
     for (int64_t i = 0; done && i < FAR_VIEW_POINTS; i++) {

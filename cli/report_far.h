@@ -11,8 +11,13 @@ enum { FAR_VIEW_POINTS = 321 };
 double view_data_size(const far_predictor *m);
 /* t from -1e6 size to 1e6 size, dense about 0. */
 void view_spread(double size, double t[FAR_VIEW_POINTS]);
-/* out[i] = output k at t[i] direction, raw units; false after a failure, which the report has. */
-bool view_along(report *r, const far_predictor *m, const double *direction,
+/* Points still + t direction; follow: with the ranks of their numbers. */
+typedef struct view_line {
+    const double *direction, *still;
+    bool follow;
+} view_line;
+/* out[i] = output k at t[i], raw units; false after a failure, which the report has. */
+bool view_along(report *r, const far_predictor *m, const view_line *line,
                 const double t[FAR_VIEW_POINTS], int64_t k, double out[FAR_VIEW_POINTS]);
 
 /* Two pictures of functions of one input, which are one mean line with the range of all if there

@@ -2,6 +2,7 @@
 #include "columns_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
@@ -62,15 +63,33 @@ static void put_indicator(const target *t, int64_t i, const far_feature *f, int6
 
 /* ---- a feature ----------------------------------------------------------------------------- */
 
+enum { KIND_BYTES = 32 };
+
+/* "dates, day first,", "numbers in %"; plain: of numbers without a mark. */
+static const char *kind_name(far_notation notation, int mark, const char *plain,
+                             char out[KIND_BYTES])
+{
+    snprintf(out, KIND_BYTES, "numbers in %s", far_marks[mark]);
+    return notation == FAR_NOTATION_DMY   ? "dates, day first,"
+           : notation == FAR_NOTATION_MDY ? "dates, month first,"
+           : notation == FAR_NOTATION_YMD ? "dates"
+           : mark                         ? out
+                                          : plain;
+}
+
 static far_status fail_kind(const target *t, const far_feature *f, int64_t col)
 {
+    const far_column *c = &t->frame->columns[col];
+    char kind[KIND_BYTES];
     if (f->kind == FAR_COLUMN_WORD) {
         return far_fail(t->ctx, FAR_ERR_FORMAT,
-                        "column %s holds numbers here, but words in the training data", f->name);
+                        "column %s holds %s here, but words in the training data", f->name,
+                        kind_name(c->notation, c->mark, "numbers", kind));
     }
     return far_fail(t->ctx, FAR_ERR_FORMAT,
-                    "column %s holds words here ('%.60s'), but numbers in the training data",
-                    f->name, far_frame_level(t->frame, col, 0));
+                    "column %s holds words here ('%.60s'), but %s in the training data", f->name,
+                    far_frame_level(t->frame, col, 0),
+                    kind_name(f->notation, f->mark, "numbers", kind));
 }
 
 /* A cell that is no number in a column where most are, or that is one. */
@@ -88,15 +107,6 @@ static far_status fail_cell(const target *t, const far_feature *f, int64_t col, 
                     far_notation_is_date(f->notation) ? "date" : "number", text);
 }
 
-static const char *unit_name(far_notation notation, int mark)
-{
-    return notation == FAR_NOTATION_DMY   ? "dates, day first,"
-           : notation == FAR_NOTATION_MDY ? "dates, month first,"
-           : notation == FAR_NOTATION_YMD ? "dates"
-           : mark                         ? far_marks[mark]
-                                          : "plain numbers";
-}
-
 /* Dates are dates in both, in the same order of day and month, and a percentage is one in both. */
 static far_status check_unit(const target *t, const far_feature *f, const far_column *c)
 {
@@ -104,12 +114,14 @@ static far_status check_unit(const target *t, const far_feature *f, const far_co
     bool orders = f->notation != c->notation && f->notation > FAR_NOTATION_YMD &&
                   c->notation > FAR_NOTATION_YMD;
     bool blank = c->missing == t->frame->rows;
+    char here[KIND_BYTES], there[KIND_BYTES];
     if (!c->numbers || blank ||
         (date == far_notation_is_date(c->notation) && !orders && f->mark == c->mark)) {
         return FAR_OK;
     }
     return far_fail(t->ctx, FAR_ERR_FORMAT, "column %s holds %s here, but %s in the training data",
-                    f->name, unit_name(c->notation, c->mark), unit_name(f->notation, f->mark));
+                    f->name, kind_name(c->notation, c->mark, "plain numbers", here),
+                    kind_name(f->notation, f->mark, "plain numbers", there));
 }
 
 /* Of the rank: far along a direction it stands still. */

@@ -23,11 +23,13 @@ DAY_SECONDS = 86400
 
 
 class Piece(NamedTuple):
-    """Some rows of a column: numbers (NaN: missing) with their unit, or texts (None: missing)."""
+    """Some rows of a column: numbers (NaN: missing) with their unit, or texts (None: missing), which
+    are written where they are no categories or booleans."""
 
     numbers: np.ndarray | None
     texts: list[str | None] | None
     unit: str = ""
+    written: bool = False
 
 
 def speaks(x: Any) -> bool:
@@ -155,7 +157,7 @@ def _piece(column: Any, array: Any, first: int, rows: int) -> Piece:
     if kind in _TEXT_OFFSETS or kind == "vu":
         texts = _views if kind == "vu" else _texts
         try:
-            return Piece(None, texts(array, first, rows, missing, kind))
+            return Piece(None, texts(array, first, rows, missing, kind), written=True)
         except UnicodeDecodeError as error:
             name = _lib.text(column.name)
             raise errors.FormatError(f"column {name}: a text is not UTF-8: {error.reason}") from None

@@ -4,13 +4,16 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from typing import Any, Sequence
+import re
+from typing import Any, Collection, Iterable, Sequence
 
 import numpy as np
 
 from . import _arrow, _lib, errors
 from ._lib import ffi, lib
 
+_PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MISSING_AS_TEXT = ("nan", "None", "<NA>", "NaT")  # what astype(str) makes of missing values
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -34,7 +37,7 @@ def is_pandas(x: Any) -> bool:
 
 def has_words(x: Any) -> bool:
     """Whether x is a matrix of objects, or a list of rows, that holds what is no number."""
-    if not isinstance(x, list) and getattr(x, "dtype", None) != object:
+    if not isinstance(x, list) and getattr(getattr(x, "dtype", None), "kind", "") not in ("O", "U", "T"):
         return False
     try:
         np.asarray(x, np.float64)
@@ -93,14 +96,29 @@ def _days(dates: np.ndarray) -> np.ndarray:
     return np.where(missing, np.nan, _arrow.days(ticks, _PER_SECOND[unit]))
 
 
+def _are_plain_numbers(values: Iterable[Any]) -> bool:
+    """Whether all are texts, of plain numbers: whoever keeps 02139 so means the text."""
+    return all(
+        isinstance(v, str) and (_PLAIN_NUMBER.fullmatch(_word(v)) or v in _MISSING_AS_TEXT)
+        for v in values
+    )
+
+
+def _is_dictionary(dtype: Any) -> bool:
+    """Whether it is pandas' type of a dictionary of Arrow."""
+    return str(getattr(dtype, "pyarrow_dtype", "")).startswith("dictionary")
+
+
 class Column:
-    """A column: numbers (float64, NaN is missing) and their unit, or codes (-1: missing) of words."""
+    """A column: numbers (float64, NaN is missing) and their unit, or codes (-1: missing) of words.
+    Those that are written are read as a csv is: dates and numbers with marks become numbers."""
 
     def __init__(self, name: Any) -> None:
         self.name, self.unit = str(name), ""
         self.numbers: np.ndarray | None = None
         self.codes: np.ndarray | None = None
         self.levels: list[str] = []
+        self.written = self.plain = False  # plain: written, and plain numbers alone
 
     def __len__(self) -> int:
         values = self.codes if self.numbers is None else self.numbers
@@ -116,6 +134,7 @@ class Column:
         if hasattr(dtype, "categories"):
             column._take_categories(values)
             return column
+        labelled = _is_dictionary(dtype)
         values = np.asarray(values)
         if values.ndim != 1:
             raise errors.ArgError(f"column {name}: {values.ndim} dimensions, not one value a row")
@@ -126,7 +145,8 @@ class Column:
         elif values.dtype.kind == "m":  # whose objects may be whole numbers
             column._refuse_kind(str(values.dtype))
         else:
-            column._take_objects(values.astype(object))
+            is_text = values.dtype.kind != "b" and not labelled
+            column._take_objects(values.astype(object), is_text)
         return column
 
     def _take_categories(self, values: Any) -> None:
@@ -138,7 +158,7 @@ class Column:
         codes = np.asarray(values.cat.codes if hasattr(values, "cat") else values.codes)
         self.codes, self.levels = _codes([None if k < 0 else levels[k] for k in codes])
 
-    def _take_objects(self, values: np.ndarray) -> None:
+    def _take_objects(self, values: np.ndarray, is_text: bool) -> None:
         missing = np.array([is_missing(v) for v in values], bool)
         there = values[~missing]
         self._refuse(there)
@@ -149,8 +169,11 @@ class Column:
             self.numbers = np.where(missing, np.nan, 0.0)
             self.numbers[~missing] = self._as_floats(there)
         else:
-            texts = [None if m else _word(v) for v, m in zip(values, missing)]
-            self.codes, self.levels = _codes(texts)
+            self._take_texts([None if m else _word(v) for v, m in zip(values, missing)])
+            self.written, self.plain = is_text, _are_plain_numbers(there)
+
+    def _take_texts(self, texts: Sequence[str | None]) -> None:
+        self.codes, self.levels = _codes(texts)
 
     def _refuse(self, values: np.ndarray) -> None:
         for value in values:
@@ -189,7 +212,9 @@ class Column:
             column.unit = pieces[0].unit
         else:
             texts = [text for piece in pieces for text in piece.texts or ()]
-            column.codes, column.levels = _codes([None if t is None else _word(t) for t in texts])
+            column._take_texts([None if t is None else _word(t) for t in texts])
+            column.written = pieces[0].written
+            column.plain = _are_plain_numbers(t for t in texts if t is not None)
         return column
 
 
@@ -207,11 +232,21 @@ def columns(x: Any, names: Sequence[str] | None = None) -> list[Column]:
 
 
 def _matrix_column(name: str, values: np.ndarray) -> Column:
-    return Column.of_values(name, values.astype(np.float64) if values.dtype == bool else values)
+    """In a matrix of texts numbers are texts because their neighbours are."""
+    column = Column.of_values(name, values.astype(np.float64) if values.dtype == bool else values)
+    column.plain &= values.dtype == object
+    return column
 
 
-def frame(table: Sequence[Column]) -> Any:
-    """A far_frame of columns."""
+def _kind(c: Column, categorical: Collection[str] | None) -> int:
+    """A column that is written is read as that of a csv, unless it is to be, or was, categories."""
+    words = c.plain if categorical is None else c.name in categorical
+    return lib.FAR_COLUMN_TEXT if c.written and not words else lib.FAR_COLUMN_WORD
+
+
+def frame(table: Sequence[Column], categorical: Collection[str] | None = None) -> Any:
+    """A far_frame of columns. categorical: the names of those that a predictor has as categories;
+    None: nothing is known of them."""
     infos, kept = ffi.new("far_column_info[]", max(len(table), 1)), []
 
     def keep(value: Any) -> Any:
@@ -226,7 +261,7 @@ def frame(table: Sequence[Column]) -> Any:
         if c.numbers is not None:
             info.numbers = keep(ffi.from_buffer("double[]", np.ascontiguousarray(c.numbers)))
             continue
-        info.kind = lib.FAR_COLUMN_WORD
+        info.kind = _kind(c, categorical)
         info.codes = keep(ffi.from_buffer("int32_t[]", np.ascontiguousarray(c.codes)))
         try:
             levels = [keep(_lib.c_text(level)) for level in c.levels]

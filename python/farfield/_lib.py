@@ -241,7 +241,9 @@ def _check(ctx: Any, status: int) -> None:
         raise raised
     if status == lib.FAR_OK:
         return
-    message = text(lib.far_ctx_message(ctx)) or text(lib.far_status_text(status))
+    message = text(lib.far_ctx_message(ctx)) or words(lib.far_status_text(status))
+    if "(`categorical`" in message or "(`missing`" in message:  # options of those who read a csv
+        message += "; in a data frame: None for a missing value, astype('category') for categories"
     raise errors.by_status.get(_names.get(status, ""), errors.FarfieldError)(message)
 
 

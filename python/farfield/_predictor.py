@@ -282,9 +282,9 @@ class Predictor:
             )
 
     def _frame(self, table: Any) -> Any:
-        names = None
+        names, categorical = None, self._categorical()
         if hasattr(table, "table"):  # columns that are ready
-            return _frame.frame(table.table)
+            return _frame.frame(table.table, categorical)
         if not _frame.is_frame(table):
             columns = lib.far_columns_describe(self._info.columns)
             if columns.named:
@@ -294,7 +294,14 @@ class Predictor:
                 width = _lib.as_numpy(table).shape[-1]
                 if width != count:
                     raise errors.ShapeError(f"the table has {width} columns, not {count}")
-        return _frame.frame(_frame.columns(table, names))
+        return _frame.frame(_frame.columns(table, names), categorical)
+
+    def _categorical(self) -> set[str]:
+        """The features that are categories."""
+        columns = self._info.columns
+        count = lib.far_columns_describe(columns).features if columns else 0
+        features = (lib.far_columns_feature(columns, i) for i in range(count))
+        return {_lib.words(f.name) for f in features if f.levels}
 
     def plot(
         self, feature: int | str = 0, *, at: ArrayLike | None = None, reach: float = 3.0,

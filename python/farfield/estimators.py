@@ -46,7 +46,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         kept = getattr(getattr(X, "dtype", None), "kind", "-") in "mM"  # dates stay dates
         dtype = None if kept else np.float64
         if _frame.has_words(X):  # the library looks at its values
-            X, dtype = np.asarray(X, object), None
+            X, dtype = (np.asarray(X, object) if isinstance(X, list) else X), None
         X = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
         if dtype is not None:
             _refuse_gaps("X", X, list(self._names()), missing=not self.impute)

@@ -392,3 +392,136 @@ def test_frames_for_models_of_matrices_go_by_place():
         model.predict(frames[0]["u"])
     with pytest.raises(ValueError, match=r"24 sample\(s\) and 0 feature"):
         farfield.NTKRegressor(ARCH, impute=True).fit(pd.DataFrame(index=range(24)), y)
+
+
+# ---- texts that are numbers and dates ----
+
+
+def written(rng, n=60):
+    """Columns of texts as a csv has them, and of objects of several kinds; x is a number."""
+    days = pd.to_datetime(rng.integers(0, 20000, n), unit="D")
+    values = rng.standard_normal(n) * 1000
+    whole = rng.integers(1000, 10**6, n)
+
+    def gaps(texts, word):
+        return [word if rng.random() < 0.1 and i > 3 else t for i, t in enumerate(texts)]
+
+    return pd.DataFrame({
+        "x": rng.standard_normal(n),
+        "iso": gaps(days.strftime("%Y-%m-%d"), None),
+        "dotted": gaps(days.strftime("%d.%m.%Y"), "n/a"),
+        "spelt": gaps(days.strftime("%b %d %Y 12:30"), "?"),
+        "part": gaps([f"{v:.2f}%" for v in values], None),
+        "money": gaps([f"${v:,}" for v in whole], None),
+        "comma": gaps([f"{v:.3f}".replace(".", ",") for v in values], "NA"),
+        "asked": gaps([f"{v:.3f}" for v in values], "?"),
+        "code": [f"{k % 3:02d}" for k in range(n)],
+        "kind": gaps(rng.choice(["u", "v"], n), None),
+        "few": rng.choice(["1", "2", "3", "A", "B"], n),
+    })  # fmt: skip
+
+
+def mixed_objects(rng, n=60):
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 900, n)]
+    numbers = rng.standard_normal(n).tolist()
+    return pd.DataFrame({
+        "gap": pd.Series([*numbers[1:], "NA"], dtype=object),
+        "texts": pd.Series([*numbers[2:], "1.5", "?"], dtype=object),
+        "day": pd.Series(["n/a", *days[1:]], dtype=object),
+        "time": pd.Series([datetime.datetime.combine(d, datetime.time(5, 30)) for d in days[1:]] + ["2020-05-01"], dtype=object),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_are_read_as_those_of_a_csv(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    frame = written(rng)
+    whole = pd.concat([frame, mixed_objects(rng)], axis=1)
+    plain_csv(whole, tmp_path / "t.csv")
+    wanted = read_csv(tmp_path / "t.csv")
+    assert sum(unit == "date" for unit, _ in wanted.values()) == 5 and wanted["comma"][1][0] == float(
+        frame["comma"][0].replace(",", ".")
+    )
+    found = {"pandas": whole, "str": frame.astype({"iso": "string", "money": "string"})}
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    found["arrow"] = arrow.Table.from_pandas(frame, preserve_index=False)
+    found["over arrow"] = found["arrow"].to_pandas(types_mapper=pd.ArrowDtype)
+    for name in ("polars", "duckdb"):
+        found[name] = pytest.importorskip(name).from_arrow(found["arrow"])
+    for source, table in found.items():
+        for name, (unit, values) in told(_frame.frame(_frame.columns(table))).items():
+            if name == "code":  # the exception: texts of plain numbers
+                assert values == frame["code"].tolist()
+            else:
+                assert unit == wanted[name][0] and same(values, wanted[name][1]), (source, name, values)
+
+
+@pytest.mark.parametrize("careful", [False, True])
+def test_fits_of_texts_are_those_of_the_command(command, tmp_path, careful):
+    rng = np.random.default_rng(9)
+    frame = pd.concat([written(rng), mixed_objects(rng)], axis=1)
+    y = np.sin(frame["x"])
+    model = farfield.NTKRegressor(ARCH, impute=True, careful=careful).fit(frame, y)
+    names = model.predictor_.input_names
+    assert {"iso", "part", "comma", "gap", "day", "code=01", "few=A"} <= set(names)
+    plain_csv(frame.assign(y=y), tmp_path / "t.csv")
+    command("fit", "t.csv", "--target", "y", "--arch", ARCH, "--impute", "--categorical", "code", "-o", "m.far")
+    theirs = farfield.load(tmp_path / "m.far")
+    assert theirs.input_names == names
+    told = command("predict", "m.far", "t.csv").split("\n")[1:-1]
+    assert model.predict(frame).tolist() == [float(line) for line in told]
+    assert np.array_equal(theirs.predict(frame).mean[:, 0], model.predict(frame))
+
+
+def test_texts_of_plain_numbers_stay_categories():
+    x = np.arange(24.0)
+    for codes in (["02139", "10001"] * 12, ["02139", "nan", "10001"] * 8, np.array(["1", "2"] * 12)):
+        frame = pd.DataFrame({"x": x, "code": codes})
+        model = farfield.NTKRegressor(ARCH, ridge=1e-2, impute=True).fit(frame, x)
+        assert len(model.predictor_.input_names) == 3
+        assert np.array_equal(model.predict(frame[:1]), model.predict(frame)[:1])
+    kept = pd.DataFrame({"x": x, "day": pd.Categorical(["2020-01-01", "2020-01-02"] * 12)})
+    names = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(kept, x).predictor_.input_names
+    assert names == ["x", "day=2020-01-01", "day=2020-01-02"]
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    over_arrow = kept.astype({"day": pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))})
+    assert farfield.NTKRegressor(ARCH, ridge=1e-2).fit(over_arrow, x).predictor_.input_names == names
+
+
+def test_odd_cells_among_numbers_and_dates_are_named():
+    x = np.linspace(-1, 1, 40)
+    days = [f"2020-01-{1 + i % 28:02d}" for i in range(40)]
+    for values, what in (([*range(39), "oops"], "numbers"), ([*days[:-1], "oops"], "dates")):
+        frame = pd.DataFrame({"x": x, "d": pd.Series(values, dtype=object)})
+        for estimator in (farfield.NTKRegressor(ARCH), farfield.NetworkRegressor("dense(4) relu dense", epochs=2)):
+            with pytest.raises(farfield.FormatError, match=f"d holds {what}.*'oops' in row 40.*astype\\('category'\\)"):
+                estimator.fit(frame, x)
+        farfield.NTKRegressor(ARCH, ridge=1e-2).fit(frame.astype({"d": str}).astype({"d": "category"}), x)
+    with pytest.raises(farfield.FormatError, match="'oops' in row 40"):
+        farfield.NTKRegressor(ARCH).fit(frame.to_numpy(), x)
+
+
+def test_one_row_is_read_as_the_column_was():
+    x = np.linspace(-1, 1, 40)
+    days = pd.to_datetime(np.arange(40) * 9, unit="D")
+    frame = pd.DataFrame({"x": x, "d": days.strftime("%d/%m/%Y"), "n": [*(f"{v:.3f}" for v in x[1:]), "?"]})
+    model = farfield.NTKRegressor(ARCH, ridge=1e-2, impute=True).fit(frame, x)
+    assert model.predictor_.input_names == ["x", "d", "n"]
+    wanted = model.predict(frame)
+    for i in (0, 1, 30):
+        row = frame.iloc[[i]]
+        assert np.array_equal(model.predict(row), wanted[[i]])
+        for text in ("%Y-%m-%d", "%d.%m.%Y", "%d %b %Y"):
+            assert np.array_equal(model.predict(row.assign(d=days[i].strftime(text))), wanted[[i]])
+        assert np.array_equal(model.predict(row.assign(d=days[i], n=row["n"].astype(float))), wanted[[i]])
+    with pytest.raises(farfield.FormatError, match="column d holds words here \\('garbage'\\)"):
+        model.predict(row.assign(d="garbage"))
+    with pytest.raises(farfield.FormatError, match="plain numbers here, but dates"):
+        model.predict(row.assign(d=3))
+
+
+def test_matrices_of_texts_have_columns_of_their_own_kinds():
+    x = np.arange(24)
+    table = np.column_stack([x.astype(str), np.array(["a", "b"] * 12), [f"{v}%" for v in x]])
+    model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(table, x)
+    assert model.predictor_.input_names == ["x1", "x2=a", "x2=b", "x3"]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.exceptions import DataConversionWarning
+    from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
     from sklearn.utils import check_random_state
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -242,6 +242,21 @@ def _warn_of_left_out(predictor: Predictor) -> None:
             )
 
 
+def _warn_of_residuals(predictor: Predictor) -> None:
+    """Of conjugate gradients that came to no end: what they left is not the fit."""
+    models = [lib.far_predictor_model(p._predictor) for p in predictor.members or [predictor]]
+    open_ends = [m for m in models if m and not m.converged]
+    if open_ends:
+        worst = max(open_ends, key=lambda m: m.residual)
+        warnings.warn(
+            f"conjugate gradients did not converge: the residual |y - (K + ridge I) alpha| / |y| is "
+            f"{worst.residual:.2g}, not {worst.tolerance:.2g} (tolerance), and predictions may be far "
+            'from those of the fit; take a larger ridge, more landmarks, or method="exact"',
+            ConvergenceWarning,
+            stacklevel=_lib.outside(),
+        )
+
+
 def _is_dated(values: Any) -> bool:
     dtype = getattr(values, "dtype", None)
     return getattr(dtype, "kind", "") in ("m", "M") or getattr(dtype, "tz", None) is not None
@@ -429,6 +444,7 @@ class _Infinite:
         if self.landmarks is not None:  # type: ignore[attr-defined]
             _lib.whole("landmarks", self.landmarks, 1)  # type: ignore[attr-defined]
         self.predictor_ = _fit.fit_infinite(table, targets, task=task, **self._options())  # type: ignore[attr-defined]
+        _warn_of_residuals(self.predictor_)
         self.arch_, self.ridge_ = self.predictor_.arch, self.predictor_.ridge
         self.metric_: Metric | None = self.predictor_.metric
 
@@ -443,11 +459,15 @@ class NTKRegressor(_Infinite, _Regressor):
     networks that were tried; 0: of as many as predict rows held out better together. ranks: "steps"
     adds steps of each number's rank, for jumps; None takes them where they predict rows held out
     better (200 to 20000 rows, arch "auto"). copies: "drop" lets one of several equal rows count
-    while a network is chosen. method: "exact", "cg" or "nystrom". The other parameters are fields
-    of far_fit_opts (farfield/model.h); None is the default of the command.
+    while a network is chosen. method: "exact", "cg" or "nystrom"; None is exact where the memory
+    allows it, else cg. The other parameters are fields of far_fit_opts (farfield/model.h); None is
+    the default of the command.
 
-    After fit: predictor_, arch_, ridge_, metric_, n_features_in_, feature_names_in_ and
-    feature_importances_.
+    Conjugate gradients ("cg") raise a ridge that was chosen until they converge. Where they do not
+    reach the tolerance with a ridge that was given, scikit-learn's ConvergenceWarning says so.
+
+    After fit: predictor_, arch_, ridge_ (relative to the mean diagonal; with cg as raised), metric_,
+    n_features_in_, feature_names_in_ and feature_importances_.
 
     >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
     >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))

@@ -1,11 +1,13 @@
 """Estimators: the command's numbers, tables with words and gaps, what scikit-learn does with them."""
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -84,6 +86,26 @@ def test_methods_are_those_of_the_library():
     assert np.allclose(by_cg.predict(FAR), exact, rtol=1e-7)
     few = farfield.NTKRegressor(ARCH, ridge=0.01, method="nystrom", landmarks=10).fit(X, y)
     assert not np.allclose(few.predict(FAR), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize("committee", [1, 2])
+def test_fits_without_an_end_are_warned_of(committee):
+    how = {"method": "cg", "tolerance": 1e-13, "landmarks": 2, "committee": committee}
+    arch = ARCH if committee == 1 else "auto"
+    with pytest.warns(ConvergenceWarning, match="residual .* not 1e-13 .*larger ridge, more landmarks") as met:
+        farfield.NTKRegressor(arch, ridge=1e-12, **how).fit(X, y)
+    assert met[0].filename == __file__
+    with pytest.warns(ConvergenceWarning):
+        farfield.NTKClassifier(arch, ridge=1e-12, **how).fit(X, labels)
+
+
+def test_a_chosen_ridge_is_raised_until_a_fit_converges():
+    x = np.random.default_rng(0).standard_normal((4000, 1))
+    wave = np.sin(3 * x[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = farfield.NTKRegressor("dense ln relu dense", memory=60e6).fit(x, wave)
+    assert model.score(x, wave) > 0.99 and model.ridge_ > 1e-9
 
 
 def test_a_certificate_is_that_of_the_command(command, tmp_path):

@@ -5,6 +5,7 @@ import datetime
 import decimal
 import numbers
 import re
+import warnings
 from typing import Any, Collection, Iterable, Sequence
 
 import numpy as np
@@ -229,6 +230,17 @@ def columns(x: Any, names: Sequence[str] | None = None) -> list[Column]:
         raise errors.ShapeError(f"the table has {x.ndim} dimensions, not rows and columns")
     names = names or [f"x{j + 1}" for j in range(x.shape[1])]
     return [_matrix_column(name, x[:, j]) for j, name in enumerate(names)]
+
+
+def take_by_place(table: Sequence[Column], who: str) -> None:
+    """Columns of a frame by their places, for a model of a matrix; scikit-learn's warning."""
+    warnings.warn(
+        f"X has feature names, but {who} was fitted without feature names",
+        UserWarning,
+        stacklevel=_lib.outside(),
+    )
+    for j, column in enumerate(table):
+        column.name = f"x{j + 1}"
 
 
 def _matrix_column(name: str, values: np.ndarray) -> Column:

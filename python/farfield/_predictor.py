@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from . import _frame, _lib, errors
 from ._certificate import Certificate
 from ._figure import Figure
+from ._frame import Column
 from ._lib import ffi, lib
 
 
@@ -133,9 +134,7 @@ class Predictor:
     @property
     def features(self) -> list[str]:
         """The columns of its tables; [] where there were none."""
-        columns = self._info.columns
-        count = lib.far_columns_describe(columns).features if columns else 0
-        return [_lib.words(lib.far_columns_feature(columns, i).name) for i in range(count)]
+        return [_lib.words(feature.name) for feature in self._features()]
 
     @property
     def output_names(self) -> list[str]:
@@ -167,8 +166,17 @@ class Predictor:
 
     # ---- values ----
 
-    def _points(self, x: ArrayLike, name: str = "x") -> np.ndarray:
-        """m x inputs; rows of a table, where they are fewer columns than inputs, are refused."""
+    def _points(self, x: Any, name: str = "x") -> np.ndarray:
+        """m x inputs, of a data frame too; rows of a matrix of features, where they are fewer columns
+        than inputs, are refused."""
+        if _is_table(x):
+            return self._rows(x)
+        x = _lib.as_numpy(x)
+        if x.dtype.kind in "OUT":
+            raise errors.ArgError(
+                f"{name} is an array of {x.dtype}, not of numbers; rows of features, with texts and "
+                "dates, are for `predict`, or stand in a data frame with the names of the columns"
+            )
         x = _lib.array(x, name).astype(np.float64, copy=False)
         columns = lib.far_columns_describe(self._info.columns)
         if columns.named and x.shape[1] == columns.features != columns.inputs:
@@ -180,24 +188,48 @@ class Predictor:
             )
         return x
 
-    def _ranks(self) -> set[int]:
-        """Which inputs are ranks of others, in steps or not."""
+    def _rows(self, table: Any) -> np.ndarray:
+        """Rows of a table as points in raw units: numbers as they stand there."""
+        frame = self._frame(table)
+        self._warn_of_unseen(frame)
+        columns = self._info.columns
+        scaling = lib.far_columns_describe(columns).scaling
+        points = self._encoded(frame) * _lib.copy(scaling.input_scale) + _lib.copy(scaling.input_centre)
+        for feature in self._features():
+            _put_exactly(points, feature, frame)
+        for point in points:
+            lib.far_columns_set_ranks(columns, ffi.from_buffer("double[]", point))
+        return points
+
+    def _features(self) -> list[Any]:
         columns = self._info.columns
         count = lib.far_columns_describe(columns).features if columns else 0
-        features = (lib.far_columns_feature(columns, i) for i in range(count))
-        return {f.first + k for f in features if f.name and f.ranked for k in range(1, f.width)}
+        found = (lib.far_columns_feature(columns, i) for i in range(count))
+        return [feature for feature in found if feature.name]
 
-    def __call__(self, x: ArrayLike) -> np.ndarray:
-        """f(x), m x outputs, of points m x inputs in raw units; `predict` takes features."""
+    def _ranks(self) -> set[int]:
+        """Which inputs are ranks of others, in steps or not."""
+        return {f.first + k for f in self._features() if f.ranked for k in range(1, f.width)}
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """f(x), m x outputs, of points m x inputs in raw units, or of the rows of a data frame, by the
+        names of its columns; `predict` takes matrices of features.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"kind": ["a", "b"] * 10, "x": np.linspace(-3, 3, 20)})
+        >>> f = farfield.NTKRegressor("dense ln relu dense").fit(frame, frame["x"]).predictor_
+        >>> f.input_names, f(frame[["x", "kind"]]).shape
+        (['kind=a', 'kind=b', 'x'], (20, 1))
+        """
         x = self._points(x)
         out = np.empty((len(x), self._info.outputs))
         _lib.call(lib.far_predictor_eval, self._predictor, _lib.view(x), _lib.view(out))
         return out
 
-    def gradient(self, x: ArrayLike) -> np.ndarray:
-        """df/dx at points m x inputs in raw units: m x outputs x inputs (`input_names`: one-hot
-        categories and ranks are inputs of their own). In closed form at infinite width; of classes,
-        of their scores or logits.
+    def gradient(self, x: Any) -> np.ndarray:
+        """df/dx at points m x inputs in raw units, or at the rows of a data frame: m x outputs x inputs
+        (`input_names`: one-hot categories and ranks are inputs of their own). In closed form at
+        infinite width; of classes, of their scores or logits.
 
         >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
         >>> f = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
@@ -213,6 +245,11 @@ class Predictor:
     def limit(self, u: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """(value, order), each m x outputs: f(t u_i) ~ value t ** order as t grows, of directions
         m x inputs. `predict(U, at_infinity=True)` takes directions of features."""
+        if _is_table(u):
+            raise errors.ArgError(
+                "u is a data frame, and limit takes a matrix of directions of inputs (`input_names`); "
+                "for directions of features: `Predictor.predict(U, at_infinity=True)`"
+            )
         u = self._points(u, "u")
         out = [np.empty((len(u), self._info.outputs)) for _ in range(2)]
         _lib.call(lib.far_predictor_limit, self._predictor, _lib.view(u), *map(_lib.view, out))
@@ -235,11 +272,12 @@ class Predictor:
         return Prediction(*(_lib.copy(m) for m in (p.mean, p.std, p.probability, p.order)))
 
     def importance(
-        self, x: ArrayLike, y: ArrayLike, repeats: int = 10, seed: int = 0
+        self, x: Any, y: ArrayLike, repeats: int = 10, seed: int = 0
     ) -> tuple[float, np.ndarray]:
-        """(score, lost): R2 or accuracy on the points x with targets y (of classes: indicators),
-        and how much of it is lost when each feature is shuffled."""
-        x, y = (_lib.array(a).astype(np.float64, copy=False) for a in (x, y))
+        """(score, lost): R2 or accuracy on the points x (or rows of a data frame) with targets y
+        (m x outputs; of classes: indicators), and how much of it is lost when each feature is
+        shuffled."""
+        x, y = self._points(x), _lib.array(y, "y").astype(np.float64, copy=False)
         columns = lib.far_columns_describe(self._info.columns)
         lost, score = np.empty(columns.features if columns.named else columns.inputs), np.empty(1)
         _lib.call(
@@ -266,8 +304,7 @@ class Predictor:
     def _warn_of_unseen(self, frame: Any) -> None:
         """Of categories that count as none of the known ones."""
         columns = self._info.columns
-        count = lib.far_columns_describe(columns).features if columns else 0
-        if not any(lib.far_columns_feature(columns, i).levels for i in range(count)):
+        if not self._categorical():
             return
         found = ffi.new("far_unseen *")
         _lib.call(lib.far_columns_unseen, columns, frame, ffi.NULL, ffi.NULL, found)
@@ -288,20 +325,23 @@ class Predictor:
         if not _frame.is_frame(table):
             columns = lib.far_columns_describe(self._info.columns)
             if columns.named:
-                count = columns.features
-                features = (lib.far_columns_feature(self._info.columns, i) for i in range(count))
-                names = [_lib.words(f.name) for f in features]
-                width = _lib.as_numpy(table).shape[-1]
-                if width != count:
-                    raise errors.ShapeError(f"the table has {width} columns, not {count}")
-        return _frame.frame(_frame.columns(table, names), categorical)
+                names, shape = self.features, _lib.as_numpy(table).shape
+                if len(shape) == 2 and shape[1] != len(names):
+                    raise errors.ShapeError(f"the table has {shape[1]} columns, not {len(names)}")
+        found = _frame.columns(table, names)
+        if _frame.is_frame(table) and self._is_of_matrix(found):
+            _frame.take_by_place(found, "the predictor")
+        return _frame.frame(found, categorical)
+
+    def _is_of_matrix(self, table: Sequence[Column]) -> bool:
+        """Whether it was fitted to a matrix, and has no column of this frame by name, but as many."""
+        features = self.features
+        unnamed = features == [f"x{j + 1}" for j in range(len(table))]
+        return unnamed and not set(features) & {c.name for c in table}
 
     def _categorical(self) -> set[str]:
         """The features that are categories."""
-        columns = self._info.columns
-        count = lib.far_columns_describe(columns).features if columns else 0
-        features = (lib.far_columns_feature(columns, i) for i in range(count))
-        return {_lib.words(f.name) for f in features if f.levels}
+        return {_lib.words(f.name) for f in self._features() if f.levels}
 
     def plot(
         self, feature: int | str = 0, *, at: ArrayLike | None = None, reach: float = 3.0,
@@ -390,11 +430,32 @@ class Predictor:
 
     def _inputs(self, table: Any) -> np.ndarray:
         """Rows of a table as the network takes them."""
-        frame = self._frame(table)
+        return self._encoded(self._frame(table))
+
+    def _encoded(self, frame: Any) -> np.ndarray:
         out = np.empty((lib.far_frame_rows(frame), self._info.inputs))
         columns = self._info.columns
         _lib.call(lib.far_columns_encode, columns, frame, ffi.NULL, _lib.view(out))
         return out
+
+
+def _is_table(x: Any) -> bool:
+    """Whether x has columns with names, or is columns that are ready."""
+    return hasattr(x, "table") or _frame.is_frame(x)
+
+
+def _put_exactly(points: np.ndarray, feature: Any, frame: Any) -> None:
+    """What scaling to and fro has rounded: indicators, and the numbers that stand in the frame."""
+    first = feature.first
+    if feature.levels:
+        points[:, first : first + feature.width] = np.round(points[:, first : first + feature.width])
+        return
+    index = ffi.new("int64_t *")
+    _lib.call(lib.far_frame_find, frame, feature.name, index)
+    column = lib.far_frame_column(frame, index[0])
+    if column.numbers and len(points):
+        numbers = np.frombuffer(ffi.buffer(column.numbers, 8 * len(points)), np.float64)
+        points[:, first] = np.where(np.isnan(numbers), points[:, first], numbers)
 
 
 def _chosen(inputs: list[tuple[int, str]], feature: int | str) -> int:

@@ -93,7 +93,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 f"{self.n_features_in_} features as input."
             )
         elif not hasattr(self, "feature_names_in_"):
-            _take_unnamed(table, type(self).__name__)
+            _frame.take_by_place(table, type(self).__name__)
         return table
 
     def _learn(
@@ -136,14 +136,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def limit(self, U: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """(value, order), each m x outputs: where f goes along the directions U (m x inputs, see
-        `predictor_.input_names`), f(t u) ~ value t ** order."""
+        `predictor_.input_names`), f(t u) ~ value t ** order. `predictor_.predict(U,
+        at_infinity=True)` takes directions of features, in a data frame too."""
         check_is_fitted(self)
         return self.predictor_.limit(U)
 
-    def gradient(self, X: ArrayLike) -> np.ndarray:
-        """df/dx at the points X (m x inputs, raw, see `predictor_.input_names`): m x outputs x
-        inputs; of classes, of scores."""
+    def gradient(self, X: Any) -> np.ndarray:
+        """df/dx at the points X (m x inputs, raw, see `predictor_.input_names`; or rows of a data
+        frame): m x outputs x inputs; of classes, of scores."""
         check_is_fitted(self)
+        if _frame.is_frame(X) or _frame.has_words(X):
+            X = _Columns(self._table(X, reset=False))
         return self.predictor_.gradient(X)
 
     def plot(self, feature: int | str = 0, **options: Any) -> Figure:
@@ -194,15 +197,6 @@ def _readable(X: Any) -> Any:
         raise errors.ArgError(f"a {type(X).__name__} holds no rows yet: collect() it first")
     foreign = hasattr(X, "detach") or (hasattr(X, "__dlpack__") and not hasattr(X, "__array__"))
     return _lib.as_numpy(X) if foreign or isinstance(X, np.ma.MaskedArray) else X
-
-
-def _take_unnamed(table: list[Column], who: str) -> None:
-    """Columns of a frame by their places, for a model of a matrix; scikit-learn's warning."""
-    warnings.warn(
-        f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=_lib.outside()
-    )
-    for j, column in enumerate(table):
-        column.name = f"x{j + 1}"
 
 
 def _refuse_gaps(what: str, x: np.ndarray, names: list[str], missing: bool = True) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import farfield
-from farfield import _arrow, _frame, _lib
+from farfield import _arrow, _fit, _frame, _lib
 from farfield._lib import ffi, lib
 
 WORDS = ["red", "blue", "a, b", 'say "hi"', "NA", " none ", "", "ünïcode", "x y", "Ω", "tab\there", "-"]
@@ -525,3 +525,83 @@ def test_matrices_of_texts_have_columns_of_their_own_kinds():
     table = np.column_stack([x.astype(str), np.array(["a", "b"] * 12), [f"{v}%" for v in x]])
     model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(table, x)
     assert model.predictor_.input_names == ["x1", "x2=a", "x2=b", "x3"]
+
+
+# ---- points of frames ----
+
+
+def of_kinds(n=60):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"a": rng.standard_normal(n), "kind": ["u", "v", "w"] * (n // 3)})
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), unit="h")
+    frame["b"] = [f"{v:.2f}%" for v in rng.standard_normal(n)]
+    frame.loc[3, "a"] = np.nan
+    return frame, np.sin(frame["day"].dt.day_of_year / 30) + (frame["kind"] == "u")
+
+
+@pytest.mark.parametrize("estimator", [
+    farfield.NTKRegressor(ARCH, impute=True), farfield.NTKRegressor(ARCH, impute=True, ranks="steps"),
+    farfield.NTKClassifier(ARCH, impute=True), farfield.NetworkRegressor("dense(8) ln relu dense", epochs=9, impute=True),
+    farfield.NetworkClassifier("dense(8) ln relu dense", epochs=9, impute=True, committee=2),
+])  # fmt: skip
+def test_frames_are_points_by_the_names_of_their_columns(tmp_path, estimator):
+    frame, y = of_kinds()
+    model = estimator.fit(frame, y if hasattr(estimator, "sample_y") else y > 0.5)
+    model.save(tmp_path / "f.far")
+    f, turned = farfield.load(tmp_path / "f.far"), frame[["b", "day", "kind", "a"]].assign(more="x")
+    if estimator.__class__ is not farfield.NetworkClassifier:  # whose mean is of probabilities
+        assert np.array_equal(f(turned), f.predict(frame).mean)
+    assert np.array_equal(f(turned), f(frame)) and np.array_equal(f.gradient(turned), model.gradient(frame))
+    x = f._rows(frame)
+    assert np.array_equal(f(x), f(turned)) and np.array_equal(f.gradient(x), f.gradient(turned))
+    assert f.gradient(turned).shape == (60, len(f.output_names), len(f.input_names))
+    with pytest.raises(ValueError, match="same order"):
+        model.gradient(frame[["b", "day", "kind", "a"]])
+    with pytest.raises(farfield.ArgError, match="day"):
+        f(frame.drop(columns="day"))
+    for limit in (f.limit, model.limit):
+        with pytest.raises(farfield.ArgError, match=r"predict\(U, at_infinity=True\)"):
+            limit(frame)
+    with pytest.warns(UserWarning, match="category that the training data does not have"):
+        f(turned.assign(kind="z"))
+
+
+def test_frames_of_numbers_are_never_taken_in_another_order():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.standard_normal((30, 2)), columns=["a", "b"])
+    y = np.sin(3 * frame["a"])
+    for model in (farfield.NTKRegressor(ARCH, ridge=1e-3).fit(frame, y), farfield.NetworkRegressor(epochs=9).fit(frame, y)):
+        f, x = model.predictor_, frame.to_numpy()
+        assert np.array_equal(f(frame[["b", "a"]]), f(x)) and np.array_equal(f(x), f.predict(frame).mean)
+        assert np.array_equal(f.gradient(frame[["b", "a"]]), f.gradient(x))
+        assert np.array_equal(model.gradient(frame), f.gradient(x))
+        with pytest.raises(ValueError, match="same order"):
+            model.gradient(frame[["b", "a"]])
+        target = y.to_numpy().reshape(-1, 1)
+        (score, lost), (same_score, same_lost) = (f.importance(t, target) for t in (frame[["b", "a"]], x))
+        assert score == same_score and np.array_equal(lost, same_lost)
+        with pytest.raises(farfield.ArgError, match="`predict`"):
+            f(np.array([["a", "b"]], object))
+
+
+def test_frames_for_predictors_of_matrices_go_by_place():
+    x, y = rows()
+    model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(x, y)
+    frame = pd.DataFrame(x, columns=["u", "v"])
+    for ask in (model.predictor_, model.predictor_.gradient, model.gradient, lambda t: model.predictor_.predict(t).mean):
+        with pytest.warns(UserWarning, match="fitted without feature names"):
+            found = ask(frame)
+        assert np.array_equal(found, ask(x))
+    assert np.array_equal(model.predictor_(frame.set_axis(["x2", "x1"], axis=1)), model.predictor_(x[:, ::-1]))
+    with pytest.raises(farfield.ArgError):
+        model.predictor_(frame[["u"]])
+    with pytest.raises(farfield.ArgError):
+        model.predictor_(frame.set_axis(["x1", "v"], axis=1))
+
+
+def test_a_network_without_names_takes_frames_by_place():
+    x, _ = rows()
+    opts = _lib.Options("far_net_opts", inputs=2, outputs=1, seed=1)
+    net = _lib.make(lib.far_net_create, _lib.c_text("dense(4) relu dense"), opts.pointer, destroy=lib.far_net_destroy)
+    f, frame = farfield.Predictor(_fit.of_net(net)), pd.DataFrame(x, columns=["u", "v"])
+    assert np.array_equal(f(frame), f(x)) and np.array_equal(f.gradient(frame), f.gradient(x))

@@ -210,6 +210,25 @@ static int report(session *s, const dataset *d, far_status st)
     return session_failure(s, about_data ? d->label : NULL);
 }
 
+/* The most wanted line of a fit that is none: also where results are not printed. */
+static void warn_of_residual(const session *s, const far_predictor *p)
+{
+    const far_model_info *i = far_predictor_model(p);
+    if (i && !i->converged) {
+        failure(
+            s->verb,
+            "CAUTION: not converged, the residual is %.2g, not %.2g: predictions may be far from "
+            "those of the fit; try a larger --ridge, more --landmarks, or --method exact",
+            i->residual, i->tolerance);
+    }
+    for (int64_t k = 0; !i && k < far_predictor_describe(p).members; k++) {
+        const far_predictor *member = far_predictor_member(p, k);
+        if (member) {
+            warn_of_residual(s, member);
+        }
+    }
+}
+
 static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_predictor **out)
 {
     far_estimate e;
@@ -229,6 +248,7 @@ static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_
     if (st == FAR_OK) {
         progress_end(&s->bar);
         columns_say(s, far_predictor_describe(*out).columns);
+        warn_of_residual(s, *out);
         return EXIT_DONE;
     }
     session_idle(s);

@@ -197,6 +197,12 @@ static void tell_method(far_result *r, const far_model_info *i)
                          "conjugate gradients: %lld iterations, preconditioned by %lld landmarks",
                          (long long)i->iterations, (long long)i->landmarks);
         far_result_number(r, "tolerance", i->tolerance, NULL, NULL);
+        if (i->ridge_raised > 1) {
+            far_result_number(r, "ridge_raised", i->ridge_raised, "",
+                              "the ridge is %g times the one that was chosen, with which they did "
+                              "not converge",
+                              i->ridge_raised);
+        }
         far_result_flag(r, "converged", i->converged, i->converged ? NULL : "CAUTION",
                         "not converged: the residual is above the tolerance %.2g; this is not the "
                         "fit that was asked for (a larger --ridge, more --landmarks)",

@@ -15,7 +15,9 @@ typedef struct far_frame far_frame; /* opaque, immutable */
 
 typedef enum far_column_kind {
     FAR_COLUMN_NUMBER = 0, /* doubles, NAN where missing */
-    FAR_COLUMN_WORD = 1    /* codes into sorted distinct levels, -1 where missing */
+    FAR_COLUMN_WORD = 1,   /* codes into sorted distinct levels, -1 where missing */
+    FAR_COLUMN_TEXT = 2 /* only given to far_frame_from_columns: as a word column, but read as the
+                           column of a csv is, so that dates and marked numbers become numbers */
 } far_column_kind;
 
 typedef struct far_frame_opts {

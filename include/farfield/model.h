@@ -183,8 +183,10 @@ typedef struct far_model_info {
     double landmarks_miss; /* the share of the trace of K that landmarks do not see */
     int64_t iterations;    /* cg */
     double tolerance;
-    int32_t converged; /* 0: residual is above the tolerance: alpha is not the fit */
-    uint64_t seed;     /* that landmarks and rows held out were drawn with */
+    int32_t converged;   /* 0: residual is above the tolerance: alpha is not the fit */
+    double ridge_raised; /* times the ridge that was chosen, for conjugate gradients to converge; 1:
+                            as chosen or given; 0: exact, or from an older file */
+    uint64_t seed;       /* that landmarks and rows held out were drawn with */
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
     /* What follows lives as long as the model. f in target units is centre + scale * sum_i alpha_i

@@ -205,11 +205,16 @@ done:
 }
 
 /* All outputs share the time. */
-static far_status branch_output(const far_single *p, const far_certify_opts *o, far_bound *b)
+static far_status branch_output(const far_single *p, const far_certify_opts *o,
+                                far_certificate_info *info, far_bound *b)
 {
     far_branch_result r;
     double seconds = o->seconds / (double)p->model->info.outputs;
     far_status st = far_branch_bound(p, o->gap, NAN, seconds, b->sup_found, &r);
+    if (st == FAR_OK) {
+        info->cells += r.cells;
+        info->finished &= r.finished;
+    }
     if (st == FAR_OK && r.bound < b->tightest) {
         narrow(FAR_BY_BRANCH, (far_interval){-r.bound, r.bound, FAR_BRANCH}, b);
     }
@@ -225,10 +230,11 @@ static far_status search_all(far_ctx *ctx, const far_model *m, const far_certify
     FAR_TRY(far_alloc(ctx, p, &found));
     FAR_TRY(far_alloc(ctx, p * (d + 1), &where));
     FAR_TRY(far_search_supremum(ctx, m, o, found, where));
+    c->info.finished = 1;
     for (int64_t j = 0; j < p; j++) {
         FAR_TRY(place_found(ctx, m, j, where + j * (d + 1), c->vectors + j * d, &c->bounds[j]));
         if (singles[j].norm_1 > 0) {
-            FAR_TRY(branch_output(&singles[j], o, &c->bounds[j]));
+            FAR_TRY(branch_output(&singles[j], o, &c->info, &c->bounds[j]));
         }
         FAR_TRY(far_progress(ctx, "bound", j + 1, p));
     }

@@ -117,10 +117,10 @@ void far_frame_drop_missing(far_frame *f, const far_reading *how)
 static far_status settle_columns(far_frame *f)
 {
     far_status st = FAR_OK;
-    for (int64_t j = 0; f->separator && st == FAR_OK && j < f->cols; j++) {
+    for (int64_t j = 0; st == FAR_OK && j < f->cols; j++) {
         far_column *c = &f->columns[j];
-        if (c->kind == FAR_COLUMN_WORD && !c->categorical) {
-            st = far_column_settle(f, c, f->separator);
+        if (c->kind == FAR_COLUMN_WORD && !c->categorical && (f->separator || c->written)) {
+            st = far_column_settle(f, c, f->separator ? f->separator : ',');
         }
     }
     return st;
@@ -307,6 +307,7 @@ static far_status take_codes(far_frame *f, int64_t j, const far_column_info *fro
     FAR_TRY(far_alloc(f->ctx, from->level_count, &number));
     FAR_TRY(add_levels(f, from, number));
     c->kind = FAR_COLUMN_WORD;
+    c->written = from->kind == FAR_COLUMN_TEXT;
     c->codes = (int32_t *)(void *)(f->block + j * f->rows);
     for (int64_t i = 0; i < f->rows; i++) {
         int32_t code = from->codes[i];
@@ -326,7 +327,7 @@ static far_status take_column(far_frame *f, int64_t j, const far_column_info *fr
     if (st != FAR_OK) {
         return st;
     }
-    return from->kind == FAR_COLUMN_WORD ? take_codes(f, j, from) : take_numbers(f, j, from);
+    return from->kind == FAR_COLUMN_NUMBER ? take_numbers(f, j, from) : take_codes(f, j, from);
 }
 
 far_status far_frame_from_columns(far_ctx *ctx, const far_column_info *columns, int64_t count,

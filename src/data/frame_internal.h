@@ -68,6 +68,7 @@ typedef struct far_column {
     far_notation notation; /* how its numbers were written, or most of its words are */
     int mark;
     bool categorical; /* words because they were asked for */
+    bool written;     /* words that may be numbers or dates, though the table was no text */
     bool doubtful;    /* words that are numbers or dates, but there are two ways to read them */
     int64_t odd;      /* words: most of present cells are numbers or dates, these are not; or 0 */
     int64_t present, first_odd; /* its row */

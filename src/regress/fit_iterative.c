@@ -18,6 +18,10 @@
 enum { CG_LANDMARKS = 2048, NYSTROM_LANDMARKS = 4096, MOST_LANDMARKS = 8192, HELD_OUT = 2000 };
 #define GROWS_FROM 50000 /* rows: a sweep costs their square, landmarks are worth more */
 enum { MOST_ITERATIONS = 1000 };
+/* A ridge that was chosen, not given, gives way: by a factor of 10 where steps do not converge, so
+ * often at most. A choice is made with a factor, which no ridge is too small for. */
+enum { ITERATIONS_OF_A_CHOICE = 300, MOST_RAISES = 10 };
+#define RAISE 10.0
 #define PAIRS_PER_SECOND 3e8 /* a thread, as a rough estimate */
 #define USUAL_ITERATIONS 60
 #define TILES_SHARE 0.95  /* of the budget: the table and the libraries have theirs */
@@ -193,7 +197,7 @@ static far_status run_cg(iterative *s, int64_t active, double tolerance, const c
                       .active = active,
                       .ridge = s->ridge,
                       .tolerance = tolerance,
-                      .most = MOST_ITERATIONS,
+                      .most = isnan(s->o->ridge) ? ITERATIONS_OF_A_CHOICE : MOST_ITERATIONS,
                       .what = what};
     far_status st = far_cg(s->ctx, &job, s->alpha, s->rest, &end);
     s->m->info.iterations += end.iterations;
@@ -359,17 +363,49 @@ done:
     return st;
 }
 
+/* What depends on the ridge, to be made anew. */
+static void forget(iterative *s)
+{
+    far_nystrom_destroy(s->known);
+    far_product_destroy(s->product);
+    far_left_out_clear(s->ctx, &s->left);
+    s->known = NULL;
+    s->product = NULL;
+    s->left = (far_left_out){0};
+    memset(s->alpha, 0, (size_t)(s->n * s->p) * sizeof *s->alpha);
+    memset(s->rest, 0, (size_t)(s->n * s->p) * sizeof *s->rest);
+}
+
+/* The rows that are held out from the others, then all of them; neither where the first did not
+ * converge and another ridge will be tried. */
+static far_status solve(iterative *s, double ridge, far_ridge_kind kind, bool last)
+{
+    far_status st;
+    FAR_TRY(set_ridge(s, ridge, kind));
+    FAR_TRY(prepare(s));
+    FAR_TRY(run(s, false));
+    if (s->m->info.converged || last) {
+        FAR_TRY(keep_misses(s));
+        FAR_TRY(run(s, true));
+    }
+done:
+    return st;
+}
+
 static far_status fit(iterative *s, double ridge, far_ridge_kind kind)
 {
     far_status st;
     far_model_info *i = &s->m->info;
     double start = far_seconds();
+    int raises = isnan(s->o->ridge) ? MOST_RAISES : 0;
     FAR_TRY(take_rows(s));
-    FAR_TRY(set_ridge(s, ridge, kind));
-    FAR_TRY(prepare(s));
-    FAR_TRY(run(s, false));
-    FAR_TRY(keep_misses(s));
-    FAR_TRY(run(s, true));
+    i->ridge_raised = 1;
+    FAR_TRY(solve(s, ridge, kind, raises == 0));
+    for (int k = 1; !i->converged && k <= raises; k++) {
+        forget(s);
+        i->ridge_raised *= RAISE;
+        FAR_TRY(solve(s, ridge * i->ridge_raised, kind, k == raises));
+    }
     fitted_misses(s);
     keep_numbers(s);
     i->seconds_solve = far_seconds() - start;

@@ -56,6 +56,7 @@ static json_t *write_method(far_json_out *w, const far_model_info *info)
     far_json_put(w, object, "iterations", json_integer(info->iterations));
     far_json_put(w, object, "tolerance", write_number(info->tolerance));
     far_json_put(w, object, "converged", json_boolean(info->converged));
+    far_json_put(w, object, "ridge_raised", write_number(info->ridge_raised));
     far_json_put(w, object, "held_out", json_integer(info->held_out));
     far_json_put(w, object, "seed", json_integer((json_int_t)info->seed));
     return object;

@@ -109,6 +109,9 @@ static far_status read_method(const far_json *whole, far_model_info *i)
     FAR_TRY(far_json_count(&j, "iterations", &i->iterations));
     FAR_TRY(far_json_number(&j, "tolerance", &i->tolerance));
     FAR_TRY(far_json_flag(&j, "converged", &i->converged));
+    if (json_object_get(j.object, "ridge_raised")) { /* not in older files */
+        FAR_TRY(far_json_number(&j, "ridge_raised", &i->ridge_raised));
+    }
     FAR_TRY(far_json_count(&j, "held_out", &i->held_out));
     FAR_TRY(far_json_count(&j, "seed", &seed));
     i->method = method;

@@ -3,6 +3,7 @@ exactly; NetworkRegressor and NetworkClassifier are finite ones, trained by grad
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import warnings
 from typing import Any, Iterator, Sequence
@@ -37,6 +38,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     _passed: tuple[str, ...]
     predictor_: Predictor
+    _importances: tuple[Predictor, int, np.ndarray]
 
     def _table(self, X: Any, reset: bool) -> list[Column]:
         """X as columns, checked against the ones that were fitted."""
@@ -162,11 +164,31 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> np.ndarray:
         """What of the score (R2, or accuracy) on the training rows is lost when a feature is
-        shuffled among them: n_features_in_ values, 0 for one that was left out (careful)."""
+        shuffled among them: n_features_in_ values, 0 for one that was left out (careful). Worked out
+        once, when they are first asked for."""
         check_is_fitted(self)
-        lost = self.predictor_.importance(*self._training_rows(), seed=self.seed)[1]
-        found = dict(zip(self.predictor_.features, lost))
-        return np.array([found.get(name, 0.0) for name in self._names()])
+        if not self._has_importances():
+            lost = self.predictor_.importance(*self._training_rows(), seed=self.seed)[1]
+            found = dict(zip(self.predictor_.features, lost))
+            values = np.array([found.get(name, 0.0) for name in self._names()])
+            self._importances = (self.predictor_, self.seed, values)
+        return self._importances[2].copy()
+
+    def _has_importances(self) -> bool:
+        """Whether those of this very fit are known."""
+        of, seed, _ = getattr(self, "_importances", (None, None, None))
+        return of is self.predictor_ and seed == self.seed
+
+    def _get_fitted_attr_html(self, *where: Any) -> Any:
+        """What scikit-learn shows of a fit in a notebook: every attribute, but importances only where
+        they are known, since to work them out takes a while."""
+        shown = copy.copy(self)
+        if not self._has_importances():
+            shown._importances = (self.predictor_, self.seed, np.empty(0))
+        found = super(_Estimator, shown)._get_fitted_attr_html(*where)
+        if not self._has_importances():
+            found.pop("feature_importances_", None)
+        return found
 
     def _training_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Raw inputs and targets (of classes: indicators) that the model was fitted to."""

@@ -331,6 +331,26 @@ def test_models_can_be_cloned_certified_and_scored(estimator):
     assert model.score(X, labels if hasattr(model, "predict_proba") else y) > 0.4
 
 
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_importances_are_worked_out_once_and_never_for_a_display(estimator, monkeypatch):
+    calls = []
+    work = farfield.Predictor.importance
+    monkeypatch.setattr(farfield.Predictor, "importance", lambda *a, **k: calls.append(1) or work(*a, **k))
+    model = fitted(estimator)
+    shown = model._repr_html_()
+    make_pipeline(StandardScaler(), model)._repr_html_()
+    assert not calls and "feature_importances_" not in shown
+    found = model.feature_importances_
+    model.feature_importances_[:] = 0
+    assert np.array_equal(model.feature_importances_, found) and len(calls) == 1
+    if "Fitted attributes" in shown:
+        assert "arch_" in shown and "feature_importances_" in model._repr_html_()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.feature_importances_, found) and len(calls) == 1
+    target = labels if hasattr(model, "predict_proba") else y
+    assert not np.array_equal(model.fit(X[:, ::-1], target).feature_importances_, found) and len(calls) == 2
+
+
 def test_searches_pipelines_and_importances():
     search = GridSearchCV(farfield.NTKRegressor(ARCH), {"ridge": [1e-6, 1e-2, 10.0]}, cv=3).fit(X, y)
     assert search.best_params_["ridge"] < 10

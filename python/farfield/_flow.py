@@ -1,6 +1,7 @@
 """What gradient descent makes of infinitely wide networks, at any time."""
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from .errors import ArgError, ShapeError
 
 
 class Gaussian(NamedTuple):
-    """Mean (m x outputs) and covariance (m x m, that of each output) of trained networks.
+    """Mean (m x outputs) and covariance (m x m, that of each output) of trained networks; of an array
+    of times with the axes of that array in front.
 
     >>> x = np.linspace(-1, 1, 5).reshape(-1, 1)
     >>> f = farfield.gradient_descent_mse_ensemble(farfield.kernel("dense relu dense"), x, x)
@@ -31,8 +33,9 @@ def gradient_descent_mse_ensemble(
 ) -> Callable[..., Any]:  # fmt: skip
     """predict_fn(t, x_test, get="ntk", compute_cov=False): what the mean over infinitely wide
     networks is after gradient flow for a time t on 1/2 the mean over rows and outputs of
-    (f - y)^2, and with compute_cov their covariance, a `Gaussian`. t None or inf: the end. get
-    "ntk" trains all weights, "nngp" the last layer alone.
+    (f - y)^2, and with compute_cov their covariance, a `Gaussian`. t None or inf: the end; an array
+    of times: one for each, t.shape + (m, outputs). get "ntk" trains all weights, "nngp" the last
+    layer alone.
 
     kernel: a `Kernel`, or its architecture; x_train n x d; y_train n x outputs (or n); diag_reg is added to the
     diagonal of the training matrix, times its mean unless diag_reg_absolute_scale. Names and time
@@ -45,6 +48,8 @@ def gradient_descent_mse_ensemble(
     True
     >>> f(0.0, x, compute_cov=True).covariance.shape
     (5, 5)
+    >>> f([0.0, 1.0, np.inf], x[:2]).shape
+    (3, 2, 1)
     """
     x_train = array(x_train, "x_train").astype(np.float64, copy=False)
     y = np.asarray(y_train, np.float64)
@@ -72,9 +77,9 @@ class _Flow:
             self.parts[get] = interruptible(np.linalg.eigh, k + ridge * np.eye(len(k)))
         return self.parts[get]
 
-    def filter(self, values: np.ndarray, t: float | None) -> np.ndarray:
+    def filter(self, values: np.ndarray, t: float) -> np.ndarray:
         """(1 - exp(-lambda t)) / lambda: what a time t makes of lambda."""
-        if t is None or np.isinf(t):
+        if t == np.inf:
             if not values.min() > 0:
                 raise ArgError(
                     "the training matrix is singular to working precision, and has no end of "
@@ -89,28 +94,65 @@ class _Flow:
         return np.where(small, t, -np.expm1(-values * t) / np.where(small, 1, values))
 
     def predict(
-        self, t: float | None = None, x_test: ArrayLike | None = None, get: str = "ntk",
+        self, t: ArrayLike | None = None, x_test: ArrayLike | None = None, get: str = "ntk",
         compute_cov: bool = False,
     ) -> Any:  # fmt: skip
         """See gradient_descent_mse_ensemble. x_test None: the training points."""
         if get not in ("ntk", "nngp"):
             raise ArgError(f'get is "ntk" or "nngp", not {get!r}')
+        times = _times(t)
         x = self.x if x_test is None else array(x_test, "x_test").astype(np.float64, copy=False)
-        values, vectors = self.decompose(get)
-        cross = self.kernel(x, self.x, get) @ vectors
-        weights = cross * self.filter(values, t)
-        mean = weights @ (vectors.T @ self.y)
-        if not compute_cov:
-            return mean
-        if get == "nngp":  # the posterior at the end
-            doubled = None if t is None else 2 * t
-            covariance = self.kernel.nngp(x) - (cross * self.filter(values, doubled)) @ cross.T
-        else:
-            covariance = self.ensemble(x, weights @ vectors.T)
-        return Gaussian(mean, (covariance + covariance.T) / 2)
+        at = _At(self, x, get)
+        mean = _stacked(times, at.mean)
+        return Gaussian(mean, _stacked(times, at.covariance)) if compute_cov else mean
 
-    def ensemble(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+
+class _At:
+    """What training makes of f at some points, as a function of time."""
+
+    def __init__(self, flow: _Flow, x: np.ndarray, get: str) -> None:
+        self.flow, self.x, self.get = flow, x, get
+        self.values, self.vectors = flow.decompose(get)
+        self.cross = flow.kernel(x, flow.x, get) @ self.vectors
+
+    def weights(self, t: float) -> np.ndarray:
+        return self.cross * self.flow.filter(self.values, t)
+
+    def mean(self, t: float) -> np.ndarray:
+        return self.weights(t) @ (self.vectors.T @ self.flow.y)
+
+    def covariance(self, t: float) -> np.ndarray:
+        if self.get == "nngp":  # the posterior at the end
+            found = self.start[0] - self.weights(2 * t) @ self.cross.T
+        else:
+            found = self.ensemble(self.weights(t) @ self.vectors.T)
+        return (found + found.T) / 2
+
+    @functools.cached_property
+    def start(self) -> tuple[np.ndarray, ...]:
+        """The covariance of the random start: of the points, with the training points, of those."""
+        nngp, seen = self.flow.kernel.nngp, self.flow.x
+        return (nngp(self.x),) if self.get == "nngp" else (nngp(self.x), nngp(seen, self.x), nngp(seen))
+
+    def ensemble(self, weights: np.ndarray) -> np.ndarray:
         """Of f(x) - weights f(X), f the random start: what training leaves of it."""
-        start = self.kernel.nngp(self.x)
-        mixed = weights @ self.kernel.nngp(self.x, x)
-        return self.kernel.nngp(x) + weights @ start @ weights.T - mixed - mixed.T
+        here, between, seen = self.start
+        mixed = weights @ between
+        return here + weights @ seen @ weights.T - mixed - mixed.T
+
+
+def _times(t: ArrayLike | None) -> np.ndarray:
+    try:
+        return np.asarray(np.inf if t is None else t, np.float64)
+    except (TypeError, ValueError):
+        raise ArgError(f"t is a time, or an array of times, not {t!r}") from None
+
+
+def _stacked(times: np.ndarray, function: Callable[[float], np.ndarray]) -> np.ndarray:
+    """The function of each time, behind the axes of the array of times."""
+    if times.ndim == 0:
+        return function(float(times))
+    if times.size == 0:
+        return np.empty((*times.shape, *function(0.0).shape))
+    found = np.stack([function(t) for t in times.ravel().tolist()])
+    return found.reshape(*times.shape, *found.shape[1:])

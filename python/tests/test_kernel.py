@@ -131,3 +131,20 @@ def test_flow_of_the_last_layer_ends_as_the_posterior():
     cross = k.nngp(Y, X)
     assert np.allclose(mean, cross @ np.linalg.solve(K, y))
     assert np.allclose(covariance, k.nngp(Y) - cross @ np.linalg.solve(K, cross.T))
+
+
+@pytest.mark.parametrize("get", ["ntk", "nngp"])
+def test_flow_takes_arrays_of_times(get):
+    flow = farfield.gradient_descent_mse_ensemble(ARCH, X, np.sin(X[:, :2]), diag_reg=0.01)
+    times = np.array([[0.0, 0.5, 20.0], [3.0, np.inf, 1.0]])
+    mean, covariance = flow(times, Y, get, compute_cov=True)
+    assert mean.shape == (2, 3, len(Y), 2) and covariance.shape == (2, 3, len(Y), len(Y))
+    for i in np.ndindex(2, 3):
+        one = flow(times[i], Y, get, compute_cov=True)
+        assert np.array_equal(one.mean, mean[i]) and np.array_equal(one.covariance, covariance[i])
+    assert np.array_equal(flow([1.0, 2], Y, get)[1], flow(2.0, Y, get))
+    assert np.array_equal(flow([np.inf], Y, get)[0], flow(None, Y, get))
+    assert flow([], Y, get).shape == (0, len(Y), 2)
+    for bad in (-1.0, [1.0, -2.0], np.nan, "soon", -np.inf):
+        with pytest.raises(farfield.ArgError, match="time"):
+            flow(bad, Y, get)

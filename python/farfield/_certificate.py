@@ -49,9 +49,13 @@ class Bound:
     direction: np.ndarray | None  # unbounded: f(t direction) ~ slope t ** order
     slope: float
     order: float
-    beyond: float
+    exceeds: float  # the level that was asked for; NaN: none
+    beyond: float  # unbounded: |f(t direction)| > exceeds for every t beyond this
+    beyond_proven: bool  # else by a dense scan
+    row: np.ndarray | None  # with categories: inputs of a row of a table where |f| > exceeds
     growth: float  # finite networks: |f(x)| <= growth |x| + offset
     offset: float
+    inputs: tuple[str, ...] = field(repr=False)
 
     @property
     def witness(self) -> np.ndarray | None:
@@ -59,8 +63,32 @@ class Bound:
         |f| was met (a direction, if `at_infinity`); None: none was."""
         return self.direction if self.bounded is False else self.at
 
+    @property
+    def answer(self) -> str | None:
+        """Whether |f| is above the level that was asked for, in words; None: there was none."""
+        if math.isnan(self.exceeds):
+            return None
+        level = f"{self.exceeds:g}"
+        if self.bounded and self.bound <= self.exceeds:
+            return f"|f| is never above {level}"
+        if self.bounded is False and math.isfinite(self.beyond):
+            how = "" if self.beyond_proven else " (by a scan)"
+            return f"|f(t u)| > {level} for every t > {_up(self.beyond)}{how}"
+        if self.found > self.exceeds:
+            return f"|f| is above {level} where the largest was met"
+        return f"whether |f| is ever above {level} is not decided"
+
+    @property
+    def _growth(self) -> str:
+        """Of what is unbounded: how it grows, and along what."""
+        assert self.direction is not None
+        strongest = np.argsort(-np.abs(self.direction), kind="stable")
+        parts = [f"{self.inputs[j]} = {self.direction[j]:.4g}" for j in strongest if self.direction[j]]
+        where = ", ".join(parts[:8]) + (", ..." if len(parts) > 8 else "")
+        return f"f(t u) ~ {self.slope:.6g} t^{self.order:g}, u: {where}"
+
     @classmethod
-    def _of(cls, b: Any, inputs: int) -> Bound:
+    def _of(cls, b: Any, inputs: tuple[str, ...], exceeds: float) -> Bound:
         proofs = {_lib.words(p.method): p.bound for p in b.proofs if p.method}
         return cls(
             output=_lib.words(b.output),
@@ -73,25 +101,36 @@ class Bound:
             method=_lib.text(b.method),
             proofs=proofs,
             found=b.sup_found,
-            at=_vector(b.at, inputs),
+            at=_vector(b.at, len(inputs)),
             at_infinity=bool(b.at_infinity),
-            direction=_vector(b.direction, inputs),
+            direction=_vector(b.direction, len(inputs)),
             slope=b.slope,
             order=b.order,
+            exceeds=exceeds,
             beyond=b.beyond,
+            beyond_proven=bool(b.beyond_proven),
+            row=_vector(b.row, len(inputs)),
             growth=b.growth,
             offset=b.offset,
+            inputs=inputs,
         )
 
     def __str__(self) -> str:
+        more = f"; {self.answer}" if self.answer else ""
         if self.bounded:
             inside = f"in [{_down(self.lowest)}, {_up(self.highest)}]"
-            return f"{self.output}: bounded, |f(x)| <= {_up(self.bound)} for every x, f {inside}"
+            return f"{self.output}: bounded, |f(x)| <= {_up(self.bound)} for every x, f {inside}{more}"
         if self.bounded is False:
-            assert self.direction is not None
-            where = np.array2string(self.direction, precision=4, threshold=8)
-            return f"{self.output}: unbounded, f(t u) ~ {self.slope:.6g} t^{self.order:g}, u = {where}"
-        return f"{self.output}: undecided: {self.theorem}"
+            return f"{self.output}: unbounded, {self._growth}{more}"
+        return f"{self.output}: undecided: {self.theorem}{more}"
+
+    def _cells(self) -> list[str]:
+        """Of a table: what, verdict, how far, where it was met, why, and the answer."""
+        far = f"|f| <= {_up(self.bound)}" if self.bounded else ""
+        far = self._growth if self.bounded is False else far
+        met = "" if math.isnan(self.found) else _down(self.found)
+        cells = [self.output, self.verdict, far or "-", met or "-", self.theorem or ""]
+        return [html.escape(cell) for cell in cells + ([self.answer] if self.answer else [])]
 
 
 def _up(value: float) -> str:
@@ -168,20 +207,17 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(b.output)}</td><td>{b.verdict}</td>"
-            f"<td>{_up(b.bound) if b.bounded else '-'}</td>"
-            f"<td>{'-' if math.isnan(b.found) else _down(b.found)}</td>"
-            f"<td>{html.escape(b.theorem or '')}</td></tr>"
-            for b in self.outputs
-        )
-        head = "<tr><th>output</th><th>verdict</th><th>|f| &le;</th><th>met</th><th>by</th></tr>"
+        rows = "".join(f"<tr><td>{'</td><td>'.join(b._cells())}</td></tr>" for b in self.outputs)
+        names = ["output", "verdict", "how far", "largest |f| met", "by"]
+        names += [f"above {b.exceeds:g}?" for b in self.outputs[:1] if b.answer]
+        head = f"<tr><th>{'</th><th>'.join(names)}</th></tr>"
         what = html.escape(self.arch or self.kind)
         return f"<p><b>{self.verdict}</b>: {what}</p><table>{head}{rows}</table>"
 
     @classmethod
-    def _of(cls, pointer: Any) -> Certificate:
+    def _of(cls, pointer: Any, exceeds: float) -> Certificate:
         info = lib.far_certificate_describe(pointer)
+        inputs = tuple(_lib.words(info.input_names[i]) for i in range(info.inputs))
         bounds = [lib.far_certificate_bound(pointer, k) for k in range(info.outputs)]
         return cls(
             bounded=_VERDICTS[info.verdict],
@@ -189,8 +225,8 @@ class Certificate:
             kind=_lib.words(info.kind),
             arch=_lib.text(info.arch),
             hash=_lib.words(info.hash),
-            inputs=tuple(_lib.words(info.input_names[i]) for i in range(info.inputs)),
-            outputs=tuple(Bound._of(b, info.inputs) for b in bounds),
+            inputs=inputs,
+            outputs=tuple(Bound._of(b, inputs, exceeds) for b in bounds),
             seconds=info.seconds,
             finished=info.cells == 0 or bool(info.finished),
             json=_lib.take_text(lib.far_certificate_json, pointer),

@@ -383,7 +383,8 @@ class Predictor:
 
     def certify(self, **options: Any) -> Certificate:
         """A `Certificate`. options: seconds (for branch and bound, 20), gap, starts, seed,
-        exceeds, box_low, box_high (far_certify_opts of farfield/certify.h)."""
+        exceeds (is |f| ever above this level? see `Bound.answer`), box_low, box_high
+        (far_certify_opts of farfield/certify.h)."""
         opts = _lib.Options("far_certify_opts", **options)
         c = _lib.make(
             lib.far_predictor_certify,
@@ -391,7 +392,7 @@ class Predictor:
             opts.pointer,
             destroy=lib.far_certificate_destroy,
         )
-        return Certificate._of(c)
+        return Certificate._of(c, opts.pointer.exceeds)
 
     def check(self, certificate: Certificate | str) -> None:
         """`Certificate.check`."""

@@ -133,6 +133,28 @@ def test_plots_move_ranks_with_their_numbers(ranks):
     assert [kind for kind, _, _ in one.plot()._layers] == ["line", "points"]
 
 
+def test_certificates_say_where_what_is_unbounded_goes():
+    plane = np.column_stack([X, np.cos(X)])
+    steep = farfield.NTKRegressor("dense relu dense").fit(plane, plane[:, 1] * 3)
+    certificate = steep.certify(seconds=0, exceeds=50)
+    b = certificate.outputs[0]
+    largest = certificate.inputs[np.argmax(abs(b.direction))]
+    for shown in (str(certificate), certificate._repr_html_().replace("&gt;", ">")):
+        assert "unbounded" in shown and f"f(t u) ~ {b.slope:.6g} t^1, u: {largest} = " in shown
+        assert f"|f(t u)| > 50 for every t > {b.beyond:.3g}"[:-1] in shown
+    assert b.exceeds == 50 and abs(steep.predictor_([1.01 * b.beyond * b.direction])).max() > 50
+    assert "above" not in str(steep.certify(seconds=0)) and "above" not in steep.certify(seconds=0)._repr_html_()
+
+
+def test_certificates_answer_whether_a_level_is_exceeded(model):
+    bound = model.certify(seconds=0).bound
+    for level, answer in ((bound + 1, "never above"), (0.01, "where the largest was met")):
+        certificate = model.certify(seconds=0, exceeds=level)
+        assert answer in certificate.outputs[0].answer
+        assert answer in str(certificate) and answer in certificate._repr_html_()
+    assert model.certify(seconds=0).outputs[0].answer is None
+
+
 def test_what_notebooks_show(model):
     assert "network" in model.predictor_._repr_html_() and "<table>" in model.predictor_._repr_html_()
     assert "bounded" in model.certify(seconds=0)._repr_html_()

@@ -1,4 +1,5 @@
 #include "columns_show.h"
+#include "fitting.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -252,4 +253,20 @@ void columns_tell(far_result *r, const far_columns *c)
     far_result_for(r, FAR_FOR_PAGE | FAR_FOR_JSON);
     tell_table(r, c);
     far_result_for(r, FAR_FOR_ALL);
+}
+
+void columns_tell_outputs(far_result *r, const far_columns *c)
+{
+    enum { SHOWN = 8 };
+    far_columns_info i = far_columns_describe(c);
+    bool classes = i.classes > 0;
+    char names[SHOWN * 256] = "", task[16];
+    for (int64_t k = 0; k < i.outputs && k < SHOWN; k++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.240s", k ? ", " : "",
+                 classes ? i.class_names[k] : i.target_names[k]);
+    }
+    far_result_count(r, "outputs", i.outputs, classes ? "classes" : "outputs", "%lld: %s%s",
+                     (long long)i.outputs, names, i.outputs > SHOWN ? ", ..." : "");
+    far_result_text(r, "task", choice_word(TASK_LIST, i.task, task, sizeof task), NULL, NULL);
 }

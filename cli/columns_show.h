@@ -11,6 +11,8 @@
 void columns_say(const session *s, const far_columns *c);
 /* "columns" and "left out" for people, a table in the page, and "columns" in JSON. */
 void columns_tell(far_result *r, const far_columns *c);
+/* The targets or classes by name, and the task. */
+void columns_tell_outputs(far_result *r, const far_columns *c);
 /* A line on stderr if rows of a table have categories that are not among the columns'. Returns an
  * exit code, with a line on stderr if it is not 0. counts: as in far_columns_unseen. */
 int columns_say_unseen(const session *s, const far_columns *c, const far_frame *frame,

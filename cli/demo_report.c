@@ -117,12 +117,20 @@ static void put_set(far_result *r, const demo *d, int set)
     }
 }
 
+/* A slope that is there, and is nothing but what rounding left of 0: the points lie a few steps
+ * from 0, and over them it is far below the last digits of what is predicted. */
+static bool is_rounding(const demo_result *result)
+{
+    return fabs(result->slope) < 1e-14 * result->largest;
+}
+
 static void put_growth(far_result *r, const demo_result *result)
 {
     char growth[GROWTH_BYTES];
     bool away = result->there && result->verdict == FAR_UNBOUNDED;
-    far_result_cell_text(
-        r, "%s", away ? verdict_growth(result->slope, result->order, 3, true, growth) : "-");
+    far_result_cell_text(r, "%s%s",
+                         away ? verdict_growth(result->slope, result->order, 3, true, growth) : "-",
+                         away && is_rounding(result) ? ", which is rounding: 0 but for that" : "");
 }
 
 static void put_row(far_result *r, const char *data, int model, const demo_result *result)

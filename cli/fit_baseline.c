@@ -4,6 +4,7 @@
 #include "dataset.h"
 #include "explain.h"
 #include "files.h"
+#include "predict_score.h"
 
 #include <math.h>
 
@@ -33,23 +34,71 @@ static far_status fit(session *s, const fit_args *a, const dataset *d, baseline_
                                           model == MODEL_MEAN ? INFINITY : NAN, out);
 }
 
+/* Of the rows it was fitted to, as predict --score has it. */
+static int judge(session *s, const far_predictor *p, const dataset *d, prediction_score *out)
+{
+    far_prediction *rows = NULL;
+    far_predict_opts o;
+    far_predict_opts_init(&o);
+    o.rows = d->rows;
+    far_status st = far_predictor_predict(s->ctx, p, d->frame, &o, &rows);
+    int code = st == FAR_OK ? prediction_judge(s, p, d, rows, out) : session_failure(s, d->label);
+    far_prediction_destroy(rows);
+    return code;
+}
+
+/* First what is known of rows that it has not seen. */
+static void tell_scores(far_result *r, const far_predictor_info *i, const prediction_score *train)
+{
+    if (train->classes) {
+        far_result_number(r, "accuracy_train", train->c.accuracy, "train accuracy",
+                          "%.4g (log loss %.4g)", train->c.accuracy, train->c.nll);
+        far_result_number(r, "log_loss_train", train->c.nll, NULL, NULL);
+        return;
+    }
+    if (isfinite(i->loo_rmse)) {
+        far_result_number(r, "loo_r2", i->loo_r2, "LOO R2", "%.4g (RMSE %.4g)", i->loo_r2,
+                          i->loo_rmse);
+        far_result_number(r, "loo_rmse", i->loo_rmse, NULL, NULL);
+    }
+    double r2 = isinf(i->ridge) ? 0 : train->n.r2; /* the mean explains nothing, but for rounding */
+    far_result_number(r, "r2_train", r2, "train R2", "%.4g (RMSE %.4g)", r2, train->n.rmse);
+    far_result_number(r, "rmse_train", train->n.rmse, NULL, NULL);
+}
+
+static void tell_model(far_result *r, const far_predictor_info *i, const dataset *d,
+                       const prediction_score *train, const char *output)
+{
+    tell_scores(r, i, train);
+    far_result_count(r, "n", d->count, "rows", NULL);
+    far_result_count(r, "inputs", i->inputs, "inputs", NULL);
+    columns_tell(r, i->columns);
+    columns_tell_outputs(r, i->columns);
+    far_result_text(r, "kind", i->name, "kind", NULL);
+    if (isfinite(i->ridge)) {
+        far_result_number(r, "ridge_relative", i->ridge, "ridge", "%.4g", i->ridge);
+    }
+    if (output) {
+        far_result_text(r, "model", output, "model", NULL);
+    } else {
+        far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
+    }
+}
+
 static int tell(session *s, const common_args *c, const far_predictor *p, const dataset *d,
                 const char *output)
 {
     report r;
-    int code = report_begin(s, c, "A baseline", &r);
+    prediction_score train = {0};
     far_predictor_info i = far_predictor_describe(p);
-    far_result_text(r.result, "kind", i.name, "model", NULL);
-    far_result_count(r.result, "n", d->count, "rows", NULL);
-    far_result_count(r.result, "inputs", i.inputs, "inputs", NULL);
-    columns_tell(r.result, far_predictor_describe(p).columns);
-    far_result_count(r.result, "outputs", i.outputs, "outputs", NULL);
-    if (isfinite(i.ridge)) {
-        far_result_number(r.result, "ridge_relative", i.ridge, "ridge", "%.4g", i.ridge);
+    int code = judge(s, p, d, &train);
+    if (code == EXIT_DONE) {
+        code = report_begin(s, c, "A baseline", &r);
+        tell_model(r.result, &i, d, &train, output);
+        explain_table(&r, p, d, "the rows it was fitted to");
+        code = report_end(&r, code);
     }
-    explain_table(&r, p, d, "the rows it was fitted to");
-    report_written(&r, "written", "file", output);
-    return report_end(&r, code);
+    return code;
 }
 
 int fit_baseline(session *s, const fit_args *a, const common_args *c, baseline_model model,

@@ -52,7 +52,9 @@ const option FIT_OPTIONS[] = {
                   "holds no factor; nystrom: landmarks alone; auto: exact if memory allows,\n"
                   "else cg"),
     COUNT_OPTION("--landmarks", 0, AT(landmarks), "N",
-                 "rows that precondition cg (2048), or that nystrom keeps (4096)", 1, INT32_MAX),
+                 "rows that precondition cg (2048, more from 50000 rows on), or that nystrom\n"
+                 "keeps (4096); unless given, at most a quarter of the rows",
+                 1, INT32_MAX),
     NUMBER_OPTION("--tolerance", 0, AT(tolerance), "T", "of cg: |y - (K + ridge) alpha| / |y|"),
     FLAG_OPTION("--allow-unbounded", 0, AT(allow_unbounded),
                 "auto may choose a network whose predictions run away"),

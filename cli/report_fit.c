@@ -113,23 +113,6 @@ static const char *word_of(const char *list, int index)
     return choice_word(list, index, buffer, sizeof buffer);
 }
 
-static void tell_outputs(far_result *r, const far_model_info *i)
-{
-    enum { SHOWN = 8 };
-    const far_columns *c = i->columns;
-    bool classes = i->task == FAR_TASK_CLASSIFY;
-    char names[SHOWN * 256] = "";
-    for (int64_t k = 0; k < i->outputs && k < SHOWN; k++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%.240s", k ? ", " : "",
-                 classes ? far_columns_describe(c).class_names[k]
-                         : far_columns_describe(c).target_names[k]);
-    }
-    far_result_count(r, "outputs", i->outputs, classes ? "classes" : "outputs", "%lld: %s%s",
-                     (long long)i->outputs, names, i->outputs > SHOWN ? ", ..." : "");
-    far_result_text(r, "task", word_of(TASK_LIST, i->task), NULL, NULL);
-}
-
 /* loo_r2, or of rows that were held out together held_out_r2: what people are not shown. */
 static void tell_left_out(far_result *r, const far_model_info *i, const char *name, double value)
 {
@@ -560,7 +543,7 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
     far_result_count(r, "n", i->trained_rows, "rows", NULL);
     far_result_count(r, "inputs", i->inputs, "inputs", NULL);
     columns_tell(r, i->columns);
-    tell_outputs(r, i);
+    columns_tell_outputs(r, i->columns);
     far_result_text(r, "arch", i->arch, "architecture", NULL);
     far_result_text(r, "kernel", word_of(KERNEL_LIST, i->kernel), NULL, NULL);
     far_result_text(r, "param", word_of(PARAM_LIST, i->param), NULL, NULL);
@@ -664,7 +647,7 @@ static void tell_committee(far_result *r, const far_predictor *p, const char *pa
     far_result_count(r, "n", first->trained_rows, "rows", NULL);
     far_result_count(r, "inputs", first->inputs, "inputs", NULL);
     columns_tell(r, first->columns);
-    tell_outputs(r, first);
+    columns_tell_outputs(r, first->columns);
     far_result_count(r, "committee", c.members, "committee", "the mean of %lld networks",
                      (long long)c.members);
     far_result_text(r, "kernel", word_of(KERNEL_LIST, first->kernel), NULL, NULL);

@@ -104,6 +104,8 @@ typedef struct far_predictor_info {
     double ridge;    /* relative to the mean diagonal of what it was added to; NAN: none */
     int32_t sealed;  /* 1: made here, or loaded from a file whose checksum holds */
     const far_columns *columns; /* how a table becomes its inputs and outputs */
+    double loo_r2, loo_rmse; /* linear, of numbers: rows predicted from all others, exactly, at this
+                                ridge; NAN: of another kind (far_predictor_model), or from a file */
 } far_predictor_info;
 FAR_API far_predictor_info far_predictor_describe(const far_predictor *p);
 /* What is inside, for those who want more of it; NULL if it is of another kind. */

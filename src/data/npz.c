@@ -15,6 +15,14 @@ bool far_npz_is(const far_input *in)
                              memcmp(in->data, "PK\5\6", 4) == 0); /* the second: no members */
 }
 
+bool far_npz_is_predictor(const far_input *in)
+{
+    static const char FIRST[] = "manifest.json";
+    enum { NAME = 30, LENGTH = sizeof FIRST - 1 }; /* where the first member's name stands */
+    return far_npz_is(in) && in->size >= NAME + LENGTH &&
+           memcmp(in->data + NAME, FIRST, LENGTH) == 0;
+}
+
 far_status far_npz_refuse_member(const far_input *in, const char *member)
 {
     char shown[64];

@@ -2,6 +2,7 @@
 #include "../regress/baseline_internal.h"
 #include "predictor_internal.h"
 
+#include <farfield/score.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ typedef struct line {
     double *intercepts; /* outputs, standardised */
     double *link; /* classes: far_class_probability's; NULL: means, and older files, have none */
     double ridge;
-    int64_t rows; /* fitted to; -1: unknown */
+    int64_t rows;            /* fitted to; -1: unknown */
+    double loo_r2, loo_rmse; /* NAN: unknown */
 } line;
 
 static void destroy(void *self)
@@ -28,7 +30,7 @@ static far_status line_new(far_ctx *ctx, line **out)
 {
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
-        **out = (line){.ctx = ctx, .ridge = NAN, .rows = -1};
+        **out = (line){.ctx = ctx, .ridge = NAN, .rows = -1, .loo_r2 = NAN, .loo_rmse = NAN};
     }
     return st;
 }
@@ -42,11 +44,13 @@ static void describe(const void *self, far_predictor_info *out)
 {
     out->ridge = ((const line *)self)->ridge;
     out->rows = ((const line *)self)->rows;
+    out->loo_r2 = ((const line *)self)->loo_r2;
+    out->loo_rmse = ((const line *)self)->loo_rmse;
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
-/* left: rows, what it misses of each without that row; NULL: unknown. */
+/* left: rows, what it misses of each without that row. */
 static far_status fit_output(far_ctx *ctx, const far_examples *e, int64_t k, double *ridge, line *l,
                              double *left)
 {
@@ -70,29 +74,64 @@ static void fit_mean(const far_examples *e, line *l)
     }
 }
 
-/* How scores become probabilities, by what rows were given without themselves. left: outputs x
- * rows. */
+/* Targets as they are in the table. */
+static void raw_targets(const far_examples *e, double *out)
+{
+    int64_t p = e->columns->info.outputs;
+    const double *centre = far_output_centre(e->columns), *scale = far_output_scale(e->columns);
+    for (int64_t i = 0; i < e->inputs.rows * p; i++) {
+        out[i] = centre[i % p] + scale[i % p] * ((const double *)e->targets.data)[i];
+    }
+}
+
+/* From the targets to what rows were given without themselves. left: outputs x rows. */
+static void leave_out(const far_examples *e, const double *left, double *out)
+{
+    int64_t p = e->columns->info.outputs, n = e->inputs.rows;
+    const double *scale = far_output_scale(e->columns);
+    for (int64_t i = 0; i < n * p; i++) {
+        out[i] -= scale[i % p] * left[i % p * n + i / p];
+    }
+}
+
+/* How scores become probabilities, by what rows were given without themselves. */
 static far_status learn_link(far_ctx *ctx, const far_examples *e, const double *left, line *l)
 {
     far_status st;
     int64_t p = e->columns->info.outputs, n = e->inputs.rows, *labels = NULL;
-    const double *centre = far_output_centre(e->columns), *scale = far_output_scale(e->columns);
     double *scores = NULL;
     FAR_TRY(far_alloc(ctx, n, &labels));
     FAR_TRY(far_alloc(ctx, n * p, &scores));
     FAR_TRY(far_alloc(ctx, p + 1, &l->link));
-    for (int64_t i = 0; i < n * p; i++) {
-        scores[i] = centre[i % p] + scale[i % p] * ((const double *)e->targets.data)[i];
-    }
+    raw_targets(e, scores);
     far_class_labels(scores, n, p, labels);
-    for (int64_t i = 0; i < n * p; i++) {
-        scores[i] -= scale[i % p] * left[i % p * n + i / p];
-    }
+    leave_out(e, left, scores);
     far_mat view = far_mat_view(scores, n, p, FAR_F64);
     FAR_TRY(far_class_calibrate(ctx, &view, labels, l->link));
 done:
     far_free(ctx, labels);
     far_free(ctx, scores);
+    return st;
+}
+
+static far_status score_left_out(far_ctx *ctx, const far_examples *e, const double *left, line *l)
+{
+    far_status st;
+    int64_t p = e->columns->info.outputs, n = e->inputs.rows;
+    double *y = NULL, *f = NULL;
+    far_regression_score score;
+    FAR_TRY(far_alloc(ctx, n * p, &y));
+    FAR_TRY(far_alloc(ctx, n * p, &f));
+    raw_targets(e, y);
+    memcpy(f, y, (size_t)(n * p) * sizeof *f);
+    leave_out(e, left, f);
+    far_mat truth = far_mat_view(y, n, p, FAR_F64), mean = far_mat_view(f, n, p, FAR_F64);
+    FAR_TRY(far_regression_scores(ctx, &mean, NULL, &truth, &score));
+    l->loo_r2 = score.r2;
+    l->loo_rmse = score.rmse;
+done:
+    far_free(ctx, y);
+    far_free(ctx, f);
     return st;
 }
 
@@ -107,18 +146,22 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_op
     FAR_TRY(far_alloc(ctx, p * d, &l->slopes));
     FAR_TRY(far_alloc(ctx, p, &l->intercepts));
     bool classes = e->columns->info.classes > 0 && e->columns->info.loss == FAR_LOSS_NONE;
-    bool links = classes && !isinf(ridge); /* means are frequencies already */
-    FAR_TRY(links ? far_alloc(ctx, p * e->inputs.rows, &left) : FAR_OK);
+    bool leaves = !isinf(ridge); /* means are frequencies already */
+    FAR_TRY(leaves ? far_alloc(ctx, p * e->inputs.rows, &left) : FAR_OK);
     l->ridge = ridge;
     if (isinf(ridge)) {
         fit_mean(e, l);
     }
-    for (int64_t k = 0; !isinf(ridge) && k < p; k++) {
+    for (int64_t k = 0; leaves && k < p; k++) {
         double chosen = ridge;
-        FAR_TRY(fit_output(ctx, e, k, &chosen, l, links ? left + k * e->inputs.rows : NULL));
+        FAR_TRY(fit_output(ctx, e, k, &chosen, l, left + k * e->inputs.rows));
         l->ridge = k == 0 ? chosen : fmax(l->ridge, chosen);
     }
-    FAR_TRY(links ? learn_link(ctx, e, left, l) : FAR_OK);
+    if (leaves && e->columns->info.classes == 0) {
+        FAR_TRY(score_left_out(ctx, e, left, l));
+    } else if (leaves && classes) {
+        FAR_TRY(learn_link(ctx, e, left, l));
+    }
     l->rows = e->inputs.rows;
     l->columns = e->columns;
     e->columns = NULL;

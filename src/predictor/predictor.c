@@ -68,7 +68,9 @@ far_predictor_info far_predictor_describe(const far_predictor *p)
                                .rows = -1,
                                .ridge = NAN,
                                .sealed = 1,
-                               .columns = c};
+                               .columns = c,
+                               .loo_r2 = NAN,
+                               .loo_rmse = NAN};
     p->ops->describe(p->self, &info);
     return info;
 }

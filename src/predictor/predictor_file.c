@@ -204,14 +204,6 @@ far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data
     return far_label_failure(ctx, st, label);
 }
 
-/* Our zips begin with their manifest, and what begins so is one of them, whatever its name. */
-static bool starts_as_ours(const far_input *in)
-{
-    enum { NAME = 30, LENGTH = sizeof MANIFEST - 1 }; /* where the first member's name stands */
-    return far_npz_is(in) && in->size >= NAME + LENGTH &&
-           memcmp(in->data + NAME, MANIFEST, LENGTH) == 0;
-}
-
 /* Other files that are named as weights are read as such: their reader knows what else they may
  * be. */
 static bool named_as_network(const char *path)
@@ -235,7 +227,7 @@ far_status far_predictor_load(far_ctx *ctx, const char *path, const char *arch, 
     }
     *out = NULL;
     FAR_TRY(far_input_load(ctx, path, &in));
-    bool net = named_as_network(path) && !starts_as_ours(&in);
+    bool net = named_as_network(path) && !far_npz_is_predictor(&in);
     FAR_TRY(net ? read_net(&in, arch, out) : read_any(&in, true, arch, out));
 done:
     far_input_clear(&in);

@@ -15,6 +15,7 @@
           */
 
 enum { LEAST_FOR_RANKS = 200, MOST_FOR_RANKS = 20000 };
+enum { LEAST_LANDMARKS = 64 }; /* fewer hardly help conjugate gradients: not worth an advice */
 #define BEHIND 1.1     /* times the loss without ranks: beyond it nothing mends steps of them; */
 #define FAR_BEHIND 1.3 /* the same where more rows than the subset may */
 #define COST_OF_RANKS 2.5
@@ -194,27 +195,52 @@ static void solve_opts(const far_fit_opts *o, int64_t rows, double ridge, far_ri
     s->extremes = o->extremes == EXTREMES_SMALL ? rows <= SMALL_ROWS : o->extremes;
 }
 
+/* What a fit without a factor has room for: the usual number, or fewer; 0: none. */
+static int64_t landmarks_that_fit(const far_fit_opts *o, const far_model_info *m)
+{
+    int64_t count = far_landmark_count(o, FAR_METHOD_CG, m->rows);
+    double budget = far_budget(o->memory);
+    while (count >= LEAST_LANDMARKS &&
+           far_iterative_bytes(m->rows, m->inputs, m->outputs, count) > budget) {
+        count /= 2;
+    }
+    return m->rows >= FAR_LEAST_ITERATIVE && count >= LEAST_LANDMARKS ? count : 0;
+}
+
+/* " and 500 `landmarks`" where the usual number is too large, and nothing where no number fits. */
+static void advise_cg(const far_fit_opts *o, const far_model_info *m, char *out, size_t size)
+{
+    int64_t usual = far_landmark_count(o, FAR_METHOD_CG, m->rows), fit = landmarks_that_fit(o, m);
+    char fewer[64] = "";
+    if (fit < usual) {
+        snprintf(fewer, sizeof fewer, " and %lld `landmarks`", (long long)fit);
+    }
+    out[0] = 0;
+    if (fit > 0) {
+        snprintf(out, size, ", do without a factor (`method` cg, with a ridge%s),", fewer);
+    }
+}
+
 /* Memory grows with the square of the rows. */
-static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *o)
+static far_status fail_budget(far_ctx *ctx, const far_fit_opts *o, const far_model_info *m,
+                              const far_solve_opts *s)
 {
     far_estimate need;
-    far_solve_opts packed = *o;
-    char why[512];
+    far_solve_opts packed = *s;
+    char why[512], cg[128];
     snprintf(why, sizeof why, "%s", far_ctx_message(ctx));
-    if (o->storage == FAR_STORAGE_FULL) {
-        return far_fail(ctx, FAR_ERR_BUDGET, "%s; packed storage takes half of it (`packed`)", why);
-    }
     packed.storage = FAR_STORAGE_PACKED;
-    far_status st = far_solve_estimate(ctx, rows, &packed, &need);
+    far_status st = far_solve_estimate(ctx, m->rows, &packed, &need);
     if (st != FAR_OK) {
         return st;
     }
-    double budget = far_budget(o->memory);
-    return far_fail(
-        ctx, FAR_ERR_BUDGET,
-        "%s; allow more (`memory`), do without a factor (`method` cg, with a ridge), or fit "
-        "fewer rows (`rows`): about %lld fit",
-        why, (long long)((double)rows * sqrt(budget / need.bytes)));
+    if (s->storage == FAR_STORAGE_FULL && need.fits) {
+        return far_fail(ctx, FAR_ERR_BUDGET, "%s; packed storage takes half of it (`packed`)", why);
+    }
+    advise_cg(o, m, cg, sizeof cg);
+    return far_fail(ctx, FAR_ERR_BUDGET,
+                    "%s; allow more (`memory`)%s or fit fewer rows (`rows`): about %lld fit", why,
+                    cg, (long long)((double)m->rows * sqrt(far_budget(o->memory) / need.bytes)));
 }
 
 /* Auto is exact where the memory allows it, and where nothing else is possible. */
@@ -245,7 +271,7 @@ static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double r
         st = fail_duplicates(ctx, m, twins);
     }
     if (st == FAR_ERR_BUDGET) {
-        st = fail_budget(ctx, m->info.rows, &options);
+        st = fail_budget(ctx, o, &m->info, &options);
     }
     FAR_TRY(st);
     keep_diagnostics(system, m);

@@ -28,3 +28,5 @@ done
 grep -q 'With one layer norm 8 of 8 networks are bounded' out/report.html
 grep -q 'Without a norm 8 of 8 networks run away' out/report.html
 grep -q '>farfield demo --quick --report out</pre>' out/report.html
+# a slope that rounding left is not called growth alone
+grep -qE '[0-9]e-[12][0-9] t, which is rounding: 0 but for that' out/report.html

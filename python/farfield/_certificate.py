@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _lib
+from . import _lib, errors
 from ._lib import ffi, lib
 
 _VERDICTS = {1: True, 0: False, -1: None}
@@ -197,9 +197,13 @@ class Certificate:
         predictor.check(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the JSON, for `farfield certify --check`."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.json)
+        """Writes the JSON, for `farfield certify --check` and `Predictor.check`."""
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.json)
+        except OSError as error:
+            why = error.strerror or error
+            raise errors.FileError(f"{path}: the certificate cannot be written: {why}") from None
 
     def __str__(self) -> str:
         head = f"{self.verdict}: {self.kind}" + (f", {self.arch}" if self.arch else "")

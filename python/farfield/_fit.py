@@ -24,7 +24,7 @@ def fit_infinite(table: Sequence[_frame.Column], targets: Sequence[str], **optio
     )
 
 
-def _net(arch: Any, examples: Any, seed: int, init: str | None) -> Any:
+def _net(arch: str, examples: Any, seed: int, init: str | None) -> Any:
     """A network of random weights for the columns of the examples."""
     opts = _lib.Options(
         "far_net_opts",
@@ -34,7 +34,7 @@ def _net(arch: Any, examples: Any, seed: int, init: str | None) -> Any:
         seed=seed,
     )
     net = _lib.make(
-        lib.far_net_create, _lib.c_text(str(arch)), opts.pointer, destroy=lib.far_net_destroy
+        lib.far_net_create, _lib.c_text(arch), opts.pointer, destroy=lib.far_net_destroy
     )
     _lib.call(lib.far_net_set_columns, net, examples.columns)
     return net
@@ -79,8 +79,9 @@ def train(
     """far_net_train over columns: predictor, predictors of the members, histories of the loss, and
     the rows (inputs and targets, raw). count networks are trained from the seeds seed, seed + 1,
     ...; options: far_train_opts."""
+    arch = _lib.as_text("arch", arch)
     learn = _lib.Options(
-        "far_columns_opts", target=_frame.listed(targets), loss=loss, task=task, arch=str(arch),
+        "far_columns_opts", target=_frame.listed(targets), loss=loss, task=task, arch=arch,
         standardize=standardize, impute=impute, careful=careful, keep=keep, features=features,
     )  # fmt: skip
     frame = _frame.frame(table)

@@ -13,6 +13,7 @@ except ImportError as error:
     raise ImportError("this needs scikit-learn: pip install 'farfield[sklearn]'") from error
 
 from ._kernel import Kernel
+from .errors import ShapeError
 
 
 class SklearnKernel(_SklearnKernel):  # type: ignore[misc]
@@ -54,7 +55,13 @@ class SklearnKernel(_SklearnKernel):  # type: ignore[misc]
     def _points(self, X: ArrayLike) -> np.ndarray:
         X = np.asarray(X, np.float64)
         X = X.reshape(len(X), -1) if X.ndim != 2 else X
-        return np.ascontiguousarray(X / np.asarray(self.length_scale, np.float64))
+        scale = np.asarray(self.length_scale, np.float64)
+        if scale.size != 1 and scale.shape != X.shape[1:]:
+            raise ShapeError(
+                f"length_scale has {scale.size} values, and the points have {X.shape[1]} columns: give "
+                "one number, or one for each column"
+            )
+        return np.ascontiguousarray(X / scale)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False) -> Any:
         """The matrix, n x m; with eval_gradient also its derivatives by log(length_scale), n x n x

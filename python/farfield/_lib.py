@@ -395,7 +395,8 @@ def _enumerator(kind: Any, name: str, value: Any) -> int:
     raise errors.ArgError(f"{name} is one of {known}, not {value!r}")
 
 
-def _as_text(name: str, value: Any) -> str:
+def as_text(name: str, value: Any) -> str:
+    """A text, or a path as one."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if not isinstance(value, str):
@@ -438,9 +439,11 @@ class Options:
         if kind.kind == "enum":
             value = _enumerator(kind, name, value)
         elif kind.cname == "char *" or kind.cname == "char const *":
-            value = c_text(_as_text(name, value))
+            value = c_text(as_text(name, value))
             self._kept.append(value)
         try:
             setattr(self.pointer, name, value)
         except (TypeError, OverflowError) as error:
+            if name == "memory":
+                raise errors.ArgError(f"memory is a number of bytes, as 8e9, not {value!r}") from None
             raise errors.ArgError(f"{name}: {error}") from None

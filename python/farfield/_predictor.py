@@ -5,7 +5,7 @@ import html
 import os
 import tempfile
 import warnings
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -344,13 +344,14 @@ class Predictor:
         return {_lib.words(f.name) for f in self._features() if f.levels}
 
     def plot(
-        self, feature: int | str = 0, *, at: ArrayLike | None = None, reach: float = 3.0,
-        points: int = 400, output: int = 0, certificate: Certificate | None = None,
+        self, feature: int | str = 0, *, at: Any = None, reach: float = 3.0,
+        points: int = 400, output: int | str = 0, certificate: Certificate | None = None,
         rows: tuple[np.ndarray, np.ndarray] | None = None, **options: Any,
     ) -> Figure:  # fmt: skip
-        """A `Figure` of one output along one input, far beyond its data: from reach times their
-        range below to as much above. Ranks follow their numbers, and are not counted in feature;
-        the other inputs stay at `at` (default: means of the rows).
+        """A `Figure` of one output along one input, both by number or name, far beyond its data: from
+        reach times their range below to as much above. Ranks follow their numbers, and are not
+        counted in feature; the other inputs stay at `at` (default: means of the rows), a value for
+        each input, or a dict of some: {"x": 3, "kind": "red"}.
         rows: (x, y), raw, which are shown as points if f has one input; those of infinite width
         keep theirs. certificate: its bounds are shown. options: those of Figure.
 
@@ -362,11 +363,12 @@ class Predictor:
         """
         names, ranks = self.input_names, self._ranks()
         j = _chosen([(i, name) for i, name in enumerate(names) if i not in ranks], feature)
+        output = _chosen(list(enumerate(self.output_names)), output, "output")
         x, y = self.rows() if rows is None else rows
         low, high = x[:, j].min(), x[:, j].max()
-        wide = reach * ((high - low) or 1.0)
-        line = np.linspace(low - wide, high + wide, points)
-        place = np.tile(np.mean(x, axis=0) if at is None else np.asarray(at, np.float64), (points, 1))
+        wide = _above_zero("reach", reach) * ((high - low) or 1.0)
+        line = np.linspace(low - wide, high + wide, _lib.whole("points", points, 2))
+        place = np.tile(self._place(at, np.mean(x, axis=0)), (points, 1))
         place[:, j] = line
         for point in place if ranks else ():
             lib.far_columns_set_ranks(self._info.columns, ffi.from_buffer("double[]", point))
@@ -378,6 +380,25 @@ class Predictor:
             figure.rule(certificate.outputs[output].highest, label="proven bound")
             figure.rule(certificate.outputs[output].lowest)
         return figure
+
+    def _place(self, at: Any, mean: np.ndarray) -> np.ndarray:
+        """The point at which inputs stand that do not move."""
+        if at is None:
+            return mean
+        if not isinstance(at, Mapping):
+            found = np.asarray(at, np.float64)
+            if found.shape != mean.shape:
+                raise errors.ShapeError(f"at has the shape {found.shape}, not a value for each of the {len(mean)} inputs")
+            return found
+        place, inputs = mean.copy(), list(enumerate(self.input_names))
+        levels = {_lib.words(f.name): f for f in self._features() if f.levels}
+        for name, value in at.items():
+            if name in levels:
+                f = levels[name]
+                place[f.first : f.first + f.width] = _indicators(f, value)
+            else:
+                place[_chosen(inputs, name)] = _number(f"at: {name}", value)
+        return place
 
     # ---- proofs ----
 
@@ -394,9 +415,9 @@ class Predictor:
         )
         return Certificate._of(c, opts.pointer.exceeds)
 
-    def check(self, certificate: Certificate | str) -> None:
-        """`Certificate.check`."""
-        text = certificate.json if isinstance(certificate, Certificate) else str(certificate)
+    def check(self, certificate: Certificate | str | os.PathLike[str]) -> None:
+        """`Certificate.check`, of the path of a certificate or of its JSON too."""
+        text = certificate.json if isinstance(certificate, Certificate) else _json_of(certificate)
         _lib.call(lib.far_certificate_check, self._predictor, _lib.c_text(text))
 
     def empirical_ntk(
@@ -459,17 +480,58 @@ def _put_exactly(points: np.ndarray, feature: Any, frame: Any) -> None:
         points[:, first] = np.where(np.isnan(numbers), points[:, first], numbers)
 
 
-def _chosen(inputs: list[tuple[int, str]], feature: int | str) -> int:
+def _json_of(certificate: str | os.PathLike[str]) -> str:
+    """Of a text that is JSON itself, else of the file of that name."""
+    if isinstance(certificate, str) and certificate.lstrip().startswith("{"):
+        return certificate
+    try:
+        with open(certificate, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        why = error.strerror or error
+        raise errors.FileError(f"{certificate}: the certificate cannot be read: {why}") from None
+    except (TypeError, ValueError):
+        raise errors.ArgError("a certificate is a Certificate, its JSON, or the path of that") from None
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not np.isfinite(found):
+        raise errors.ArgError(f"{name} is a finite number, not {value!r}")
+    return found
+
+
+def _above_zero(name: str, value: Any) -> float:
+    found = _number(name, value)
+    if found <= 0:
+        raise errors.ArgError(f"{name} is above 0, not {value!r}")
+    return found
+
+
+def _indicators(feature: Any, value: Any) -> list[float]:
+    """The inputs of a categorical feature where it has this value."""
+    levels = [_lib.words(feature.levels[k]) for k in range(feature.width)]
+    if str(value) not in levels:
+        name = _lib.words(feature.name)
+        raise errors.ArgError(f"at: {name} has no category {value!r}; there are {', '.join(levels[:20])}")
+    return [float(level == str(value)) for level in levels]
+
+
+def _chosen(known: list[tuple[int, str]], wanted: Any, what: str = "input") -> int:
     """The input of that name, or the one that the number counts to."""
-    if not isinstance(feature, str):
-        if not -len(inputs) <= feature < len(inputs):
-            raise errors.ArgError(f"there is no input {feature}: there are {len(inputs)}, from 0")
-        return inputs[int(feature)][0]
-    for i, name in inputs:
-        if name == feature:
+    if not isinstance(wanted, str):
+        place = _lib.whole(f"the number of an {what}", wanted, -len(known))
+        if place >= len(known):
+            raise errors.ArgError(f"there is no {what} {wanted}: there are {len(known)}, from 0")
+        return known[place][0]
+    for i, name in known:
+        if name == wanted:
             return i
-    known = ", ".join(name for _, name in inputs[:20])
-    raise errors.ArgError(f"there is no input {feature!r}; there are {known}")
+    names = ", ".join(name for _, name in known[:20])
+    raise errors.ArgError(f"there is no {what} {wanted!r}; there are {names}")
 
 
 def _unpickle(content: bytes, without: Sequence[str] = ()) -> Predictor:

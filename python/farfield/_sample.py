@@ -20,6 +20,7 @@ def draw(
     model = lib.far_predictor_model(predictor._predictor)
     if not model:
         raise errors.ArgError(f"there are draws from one network of infinite width, not from a predictor that is {predictor.kind}")
+    count = _lib.whole("n_samples", count, 1)
     if spread not in _SPREADS:
         raise errors.ArgError(f"spread is one of {', '.join(_SPREADS)}, not {spread!r}")
     size, noise = _band(model, spread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import types
 import warnings
 from typing import Any, Iterator, Sequence
 
@@ -128,7 +129,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._passed}
+        found = {name: getattr(self, name) for name in self._passed}
+        found["keep"] = _list_of_columns("keep", found["keep"])
+        return found
 
     def certify(self, **options: Any) -> Certificate:
         """A `farfield.Certificate`: whether f is bounded over all inputs, and by what. options:
@@ -213,6 +216,17 @@ class _Columns:
         self.table = table
 
 
+def _list_of_columns(name: str, columns: Any) -> str | None:
+    """As the library reads it: a text stays as it is, names may hold commas."""
+    if columns is None or isinstance(columns, str):
+        return columns
+    try:
+        names = list(columns)
+    except TypeError:
+        raise errors.ArgError(f"{name} is a list of names of columns, not {columns!r}") from None
+    return _frame.listed([_lib.as_text(f"a name in {name}", one) for one in names]) or None
+
+
 def _readable(X: Any) -> Any:
     """Arrays that scikit-learn does not read, or reads without their mask, as NumPy's."""
     if hasattr(X, "collect") and hasattr(X, "lazy"):
@@ -252,7 +266,7 @@ def _warn_of_left_out(predictor: Predictor) -> None:
         if column.role == lib.FAR_ROLE_LEFT_OUT:
             name, why = _lib.words(column.name), _WHY_LEFT_OUT.get(column.taken, "no values")
             warnings.warn(
-                f"column {name} is left out: {why} (keep={name!r} keeps it)",
+                f"column {name} is left out: {why} (keep=[{name!r}] keeps it)",
                 UserWarning,
                 stacklevel=_lib.outside(),
             )
@@ -334,13 +348,38 @@ def _target_names(y: Any) -> list[str]:
     return ["y"] if width == 1 else [f"y{k + 1}" for k in range(width)]
 
 
+def _refuse_labels(y: Any, classifier: str) -> None:
+    """Targets that are texts, and no numbers."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "OUT" or values.ndim == 0:
+        return
+    for i, row in enumerate(values.reshape(len(values), -1)):
+        for value in row:
+            if isinstance(value, str) and not _reads_as_number(value):
+                raise errors.DataError(
+                    f"y holds texts, as {str(value)!r} in row {i + 1}, and a regressor learns numbers: "
+                    f"{classifier} learns classes"
+                )
+
+
+def _reads_as_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    _classifier: str
+
     def fit(self, X: Any, y: Any) -> Any:
         """X n x d, or a data frame; y n, or n x outputs. Returns the estimator."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = _readable(y)
         names = _target_names(y)
+        _refuse_labels(y, self._classifier)
         y = check_array(
             _dates_as_days(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_all_finite=False
         )
@@ -413,7 +452,22 @@ def _labels(y: Any) -> np.ndarray:
     return y
 
 
-class _Infinite:
+class _Named:
+    """Classes whose __init__ goes by their own names, in what Python says of its arguments."""
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        init = getattr(cls, "__init__")
+        if isinstance(init, types.FunctionType) and "__init__" not in vars(cls):
+            named = types.FunctionType(
+                init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__
+            )
+            named.__kwdefaults__, named.__annotations__ = init.__kwdefaults__, init.__annotations__
+            named.__qualname__ = f"{cls.__name__}.__init__"
+            setattr(cls, "__init__", named)
+
+
+class _Infinite(_Named):
     """How networks of infinite width are fitted."""
 
     _passed: tuple[str, ...] = (
@@ -430,7 +484,7 @@ class _Infinite:
         copies: str | None = None, standardize: bool = True, impute: bool = False,
         subset: int | None = None, seed: int = 0, memory: float | None = None,
         storage: str | None = None, allow_unbounded: bool = False,
-        extremes: int | None = None, careful: bool = False, keep: str | None = None,
+        extremes: int | None = None, careful: bool = False, keep: str | Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self.arch = arch
         self.kernel = kernel
@@ -492,6 +546,8 @@ class NTKRegressor(_Infinite, _Regressor):
     ((2,), True)
     """
 
+    _classifier = "NTKClassifier"
+
     def predict(self, X: Any, return_std: bool = False, spread: str = "calibrated") -> Any:
         """Means, n or n x outputs; with return_std also standard deviations of new observations
         (spread: "calibrated", "posterior", "ensemble" or "likelihood")."""
@@ -532,7 +588,7 @@ class NTKClassifier(_Infinite, _Classifier):
     """
 
 
-class _Finite:
+class _Finite(_Named):
     """How finite networks are trained."""
 
     _passed: tuple[str, ...] = (
@@ -551,7 +607,7 @@ class _Finite:
         stop_loss: float | None = None, linearized: bool = False, dtype: str | None = None,
         augment: str | None = None, init: str | None = None, seed: int = 0,
         standardize: str | None = None, impute: bool = False, careful: bool = False,
-        keep: str | None = None,
+        keep: str | Sequence[str] | None = None,
     ) -> None:  # fmt: skip
         self.arch = arch
         self.committee = committee
@@ -625,6 +681,7 @@ class NetworkRegressor(_Finite, _Regressor):
     """
 
     _loss = "mse"
+    _classifier = "NetworkClassifier"
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Means, n or n x outputs; with return_std also the standard deviation over the members of
@@ -648,7 +705,8 @@ class NetworkRegressor(_Finite, _Regressor):
         """
         check_is_fitted(self)
         each = self._each(_Columns(self._table(X, reset=False)))
-        who = check_random_state(random_state).randint(len(each), size=n_samples)
+        count = _lib.whole("n_samples", n_samples, 1)
+        who = check_random_state(random_state).randint(len(each), size=count)
         drawn = np.moveaxis(each[who], 0, 2)
         return drawn[:, 0] if self._flat else drawn
 

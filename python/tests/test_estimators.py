@@ -448,7 +448,7 @@ def test_a_fit_that_fails_leaves_the_one_before_whole(wrong, monkeypatch):
 @pytest.mark.parametrize("kind", [farfield.NTKRegressor, farfield.NetworkRegressor])
 def test_columns_left_out_are_said_and_have_no_importance(kind):
     table = pd.DataFrame({"c": 1.0, "x": X[:, 0], "z": X[:, 1]})
-    with pytest.warns(UserWarning, match=r"column c is left out: the same value.*keep='c'"):
+    with pytest.warns(UserWarning, match=r"column c is left out: the same value.*keep=\['c'\]"):
         model = kind(NET, careful=True).fit(table, y)
     lost = model.feature_importances_
     assert lost.shape == (3,) and lost[0] == 0 and lost[1] > 0 and lost[2] > 0
@@ -529,6 +529,13 @@ def test_mistakes_in_arguments_are_named():
         (lambda: farfield.NTKRegressor(ARCH, landmarks=0).fit(X, y), "landmarks: at least 1"),
         (lambda: farfield.NTKRegressor(ARCH).fit(X, y).predict(X, spread="wide"), "spread is one of"),
         (lambda: farfield.NTKRegressor(ARCH).fit(X, y).plot(99), "there are 2, from 0"),
+        (lambda: farfield.NetworkRegressor(3).fit(X, y), "arch is a text, not 3"),
+        (lambda: farfield.NTKRegressor(ARCH, memory="8G").fit(X, y), "memory is a number of bytes, as 8e9, not '8G'"),
+        (lambda: farfield.NTKRegressor(ARCH, keep=3, careful=True).fit(X, y), "keep is a list of names"),
+        (lambda: farfield.NetworkRegressor(NET, keep=[3]).fit(X, y), "a name in keep is a text, not 3"),
+        (lambda: fitted(ALL[0]).sample_y(X, -1), "n_samples: at least 1, not -1"),
+        (lambda: fitted(ALL[0]).sample_y(X, 1.5), "n_samples: a whole number"),
+        (lambda: farfield.NetworkRegressor(NET, epochs=1, committee=2).fit(X, y).sample_y(X, 0), "n_samples: at least 1"),
         (lambda: farfield.set_threads(1.9), "threads: a whole number"),
         (lambda: farfield.set_threads(2**40), "threads are at most"),
     ]:
@@ -537,6 +544,53 @@ def test_mistakes_in_arguments_are_named():
     same = pd.DataFrame(np.c_[X, y], columns=["a", "b", "a"]).assign(k="u")
     with pytest.raises(ValueError, match="two columns have the same name, 'a'"):
         farfield.NTKRegressor(ARCH).fit(same, y)
+
+
+@pytest.mark.parametrize("kind", [farfield.NTKRegressor, farfield.NetworkRegressor])
+def test_labels_for_a_regressor_are_named(kind):
+    learner = kind.__name__.replace("Regressor", "Classifier")
+    for texts in (["low", "high"] * 30, np.array(["low"] * 60), pd.Series([1.5, "low"] * 30),
+                  pd.DataFrame({"a": y, "b": ["1", "low"] * 30})):  # fmt: skip
+        row = 2 if isinstance(texts, (pd.Series, pd.DataFrame)) else 1
+        with pytest.raises(farfield.DataError, match=f"y holds texts, as 'low' in row {row}.*{learner} learns classes"):
+            kind(NET).fit(X, texts)
+    assert np.array_equal(kind(NET).fit(X, [str(v) for v in y]).predict(X), kind(NET).fit(X, y).predict(X))
+
+
+def test_unknown_parameters_name_the_class():
+    for estimator in ALL:
+        kind = type(estimator)
+        with pytest.raises(TypeError, match=rf"{kind.__name__}.__init__\(\) got an unexpected keyword argument 'ridg'"):
+            kind(ARCH, ridg=1)
+        assert clone(kind(NET, seed=3)).get_params()["seed"] == 3
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_columns_to_keep_are_a_list_of_names(estimator):
+    table = pd.DataFrame({"id, old": np.arange(60), "c": 1.0, "x": X[:, 0]})
+    target = labels if hasattr(estimator, "predict_proba") else y
+    for keep, names in ((["c"], ["c", "x"]), (("id, old", "c"), ["id, old", "c", "x"]), ("c", ["c", "x"]),
+                        (pd.Index(["id, old"]), ["id, old", "x"])):  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = clone(estimator).set_params(careful=True, keep=keep).fit(table, target)
+        assert model.predictor_.features == names
+
+
+def test_certificates_are_saved_and_checked_by_path(tmp_path):
+    model = fitted(ALL[0])
+    certificate = model.certify(seconds=0)
+    with pytest.raises(farfield.FileError, match="nope.*cannot be written: No such file"):
+        certificate.save(tmp_path / "nope" / "c.json")
+    certificate.save(tmp_path / "c.json")
+    for subject in (certificate, certificate.json, tmp_path / "c.json", str(tmp_path / "c.json")):
+        model.predictor_.check(subject)
+    with pytest.raises(farfield.FileError, match="d.json: the certificate cannot be read: No such file"):
+        model.predictor_.check(tmp_path / "d.json")
+    with pytest.raises(farfield.FarfieldError):
+        fitted(ALL[2]).predictor_.check(tmp_path / "c.json")
+    with pytest.raises(farfield.ArgError, match="its JSON, or the path"):
+        model.predictor_.check(None)
 
 
 def test_options_are_checked_by_name():

@@ -5,6 +5,7 @@ import sys
 import xml.dom.minidom
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import farfield
@@ -153,6 +154,29 @@ def test_certificates_answer_whether_a_level_is_exceeded(model):
         assert answer in certificate.outputs[0].answer
         assert answer in str(certificate) and answer in certificate._repr_html_()
     assert model.certify(seconds=0).outputs[0].answer is None
+
+
+def test_plots_are_asked_by_names():
+    plane = np.column_stack([X, X[::-1] ** 2])
+    frame = pd.DataFrame({"a": plane[:, 0], "kind": ["u", "v"] * 15})
+    model = farfield.NTKRegressor("dense ln relu dense").fit(frame, np.column_stack([y, -y]))
+    second = model.plot("a", output="y2")
+    assert np.array_equal(second._layers[0][1][1], model.plot(0, output=1)._layers[0][1][1])
+    assert second._options["y_label"] == "y2"
+    t, f = model.plot("a", at={"kind": "v"})._layers[0][1][:2]
+    assert np.array_equal(f, model.predict(pd.DataFrame({"a": t, "kind": "v"}))[:, 0])
+    by_input = model.plot("a", at={"kind=u": 0, "kind=v": 1.0})._layers[0][1][1]
+    assert np.array_equal(by_input, f) and np.array_equal(f, model.plot("a", at=[0, 0, 1])._layers[0][1][1])
+    for wrong, what in [
+        ({"output": 9}, "no output 9: there are 2, from 0"), ({"output": "z"}, "no output 'z'; there are y1, y2"),
+        ({"output": 0.5}, "number of an output: a whole number"), ({"feature": None}, "number of an input"),
+        ({"at": {"z": 1}}, "no input 'z'"), ({"at": {"kind": "w"}}, "kind has no category 'w'; there are u, v"),
+        ({"at": {"a": "x"}}, "at: a is a finite number"), ({"at": [1.0]}, "not a value for each of the 3 inputs"),
+        ({"reach": "a"}, "reach is a finite number"), ({"reach": -1}, "reach is above 0"), ({"reach": 0}, "reach is above 0"),
+        ({"reach": np.inf}, "reach is a finite number"), ({"points": 1}, "points: at least 2"),
+    ]:  # fmt: skip
+        with pytest.raises((farfield.ArgError, farfield.ShapeError), match=what):
+            model.plot(**{"feature": "a", **wrong})
 
 
 def test_what_notebooks_show(model):

@@ -96,3 +96,9 @@ def test_gpytorch():
     assert values[-1] < values[0] - 0.1
     model.eval(), likelihood.eval()
     assert model(torch.tensor(X[:5])).mean.shape == (5,)
+
+
+@pytest.mark.parametrize("scale", [[1, 1, 1], [1, 1], [[1.0, 2.0, 3.0]]])
+def test_length_scales_that_do_not_fit_are_named(scale):
+    with pytest.raises(farfield.ShapeError, match=r"length_scale has . values, and the points have . columns: give"):
+        farfield.SklearnKernel("dense relu dense", length_scale=scale)(X[:, : 2 if len(scale) == 3 else 3])

@@ -54,7 +54,7 @@ static void tell_levels(far_result *r, const training *t)
             (far_result_column){NULL, far_track_describe(k->tracks[0]).names[j], "%10.4g"};
     }
     double *row = calloc((size_t)far_track_describe(k->tracks[0]).columns, sizeof *row);
-    far_result_table(r, NULL, "Where the loss first falls to a level.", columns, cols);
+    far_result_table(r, NULL, "Where the loss of the track first falls to a level.", columns, cols);
     for (int64_t i = 0; row && i < k->count; i++) {
         for (int l = 0; l < k->level_count; l++) {
             if (row_at(t, i, l, row)) {
@@ -63,6 +63,16 @@ static void tell_levels(far_result *r, const training *t)
         }
     }
     free(row);
+}
+
+/* The loss of a track is that of measures, which of squares is not the one of training. */
+static void tell_loss(far_result *r, const training *t)
+{
+    double times = (double)far_net_describe(t->runs[0].net).outputs / 2;
+    if (t->opts.loss == FAR_LOSS_MSE && times != 1) {
+        far_result_say(r, "", "its loss is L = 1/(2N) sum |f - y|^2, %g times the mse above",
+                       times);
+    }
 }
 
 void tracking_tell(far_result *r, const training *t)
@@ -75,6 +85,7 @@ void tracking_tell(far_result *r, const training *t)
     far_result_say(r, "tracked", "%s at %lld points, every %lld step%s: %lld row%s in %s%s",
                    k->metrics, (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s",
                    rows, rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
+    tell_loss(r, t);
     if (k->level_count > 0) {
         tell_levels(r, t);
     }
@@ -207,7 +218,9 @@ void tracking_report(report *r, const training *t)
     const tracking *k = &t->track;
     far_track_info tracked = far_track_describe(k->tracks[0]);
     int64_t column = FAR_TRACK_FIRST;
+    far_result_for(r->result, FAR_FOR_PAGE); /* what follows is pictures */
     far_result_heading(r->result, "While it trained");
+    far_result_for(r->result, FAR_FOR_ALL);
     for (int64_t i = 0; i < tracked.measure_count; i++) {
         put_measure(r, t, &tracked.measures[i], column);
         column += tracked.measures[i].values;

@@ -39,3 +39,10 @@ two --track every=3 metrics=eos file=mean.csv | has -- '--track: of several outp
 [ -z "$(two --track every=3 metrics=lmax file=lmax.csv)" ]
 [ -z "$(two --track every=3 metrics=eos file=mean.csv -q)" ]
 paste -d, mean.csv full.csv | awk -F, 'NR > 1 && !($4 < $9) { exit 1 }'
+# a heading of pictures is for the page alone; of two outputs the two losses are one
+two --track every=3 metrics=lmax file=lmax.csv --report page -q
+. "$SOURCE_DIR/tests/cli/reporting.sh"
+holds page/report.html 'While it trained'
+"$FARFIELD" train two.csv -t y,z -a 'dense(7) tanh dense' -e 3 --track every=3 metrics=lmax file=lmax.csv --report page >said
+expect_code 1 grep -E 'While it trained|its loss is' said
+near 1e-5 "$(sed -n '$p' lmax.csv | cut -d, -f3)" "$(awk '$1 == "loss" { print $2 + 0 }' said)"

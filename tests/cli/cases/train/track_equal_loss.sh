@@ -30,5 +30,6 @@ for i, run in enumerate(runs):
     assert t["at_loss"][2][0] is None and t["at_loss"][2][2] == 1e-9
 summary = open("summary").read()
 assert summary.count("not reached") == 3
+assert "its loss is L = 1/(2N) sum |f - y|^2, 0.5 times the mse above" in summary
 assert "lmax,kta at 31 points, every 10 steps: 21 rows in track-0.csv" in summary
 PYTHON

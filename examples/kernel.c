@@ -1,4 +1,8 @@
-/* The kernel of a network with one layer norm: at points, at infinity, and its supremum. */
+/*
+ * The kernel of a network with one layer norm: at points, at infinity, and its supremum.
+ *
+ *     cc -std=c17 kernel.c -o kernel $(pkg-config --cflags --libs farfield)
+ */
 #include <farfield/farfield.h>
 #include <stdio.h>
 

@@ -1,4 +1,8 @@
-/* Train a finite network with and without a layer norm, look far away, and certify both. */
+/*
+ * Train a finite network with and without a layer norm, look far away, and certify both.
+ *
+ *     cc -std=c17 network.c -o network $(pkg-config --cflags --libs farfield) -lm
+ */
 #include <farfield/farfield.h>
 #include <math.h>
 #include <stdio.h>

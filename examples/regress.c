@@ -1,4 +1,8 @@
-/* Fit ten points with and without a layer norm, predict far away, and certify both. */
+/*
+ * Fit ten points with and without a layer norm, predict far away, and certify both.
+ *
+ *     cc -std=c17 regress.c -o regress $(pkg-config --cflags --libs farfield) -lm
+ */
 #include <farfield/farfield.h>
 #include <math.h>
 #include <stdio.h>

@@ -23,6 +23,14 @@ cc -std=c17 -Wall -Werror "$source/examples/kernel.c" -o "$root/shared" \
     $(pkg-config --cflags --libs farfield)
 "$root/shared" >"$root/shared.out"
 
+echo "== examples compile as their first lines say"
+for example in kernel network predictor regress; do
+    cp "$source/examples/$example.c" "$root/"
+    line="$(sed -n 's/^ \*  *\(cc -std=c17 .*\)/\1/p' "$root/$example.c")"
+    [ -n "$line" ]
+    (cd "$root" && eval "$line -Wall -Werror")
+done
+
 echo "== a C++ program sees the headers"
 if command -v c++ >/dev/null; then
     printf '#include <farfield/farfield.h>\nint main() { return far_version()[0] == 0; }\n' \

@@ -19,5 +19,14 @@ finite: f(0) = F, unbounded
 linear: f(0) = F, unbounded
 committee: f(0) = F, unbounded
 SAID
-! "$example" t.csv >refused
-grep -q 'not a farfield model' refused
+# what is wrong goes to stderr, and nothing else is said
+refuses() { # CODE TEXT ARGUMENT...
+    local code=0
+    "$example" "${@:3}" >said 2>refused || code=$?
+    [ "$code" = "$1" ] && [ ! -s said ] && grep -q "$2" refused
+}
+refuses 1 'not a farfield model' t.csv
+refuses 1 'nothing.far: no such file' nothing.far
+refuses 2 '^usage: .* FILE$'
+"$farfield" fit t.csv -t y,b -f a -a 'dense ln relu dense' --ridge 0.01 -q -o two.far
+"$example" two.far | grep -qE '^infinite: f\(0\) = [-0-9.e]+ [-0-9.e]+, bounded$'

@@ -11,6 +11,7 @@ from . import _lib, errors
 from ._lib import ffi, lib
 
 _ENDINGS = (".svg", ".png", ".csv")
+_COLOURS = 8
 
 
 def _vector(values: ArrayLike, name: str) -> np.ndarray:
@@ -57,6 +58,8 @@ class Figure:
         lengths = {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim == 1}
         if len(lengths) > 1:
             raise errors.ShapeError(f"a {kind} of vectors of different lengths: {sorted(lengths)}")
+        if mark.get("colour") is not None and not 0 <= _lib.whole("colour", mark["colour"], 0) < _COLOURS:
+            raise errors.ArgError(f"colour is from 0 to {_COLOURS - 1}, not {mark['colour']}")
         self._layers.append((kind, values, mark))
         return self
 
@@ -154,7 +157,10 @@ class Figure:
             ax = plt.subplots()[1]
         for kind, values, mark in self._layers:
             getattr(self, "_draw_" + kind)(ax, values, mark)
-        for name in ("title", "x_label", "y_label"):
+        above = [self._options[name] for name in ("title", "note") if self._options.get(name)]
+        if above:
+            ax.set_title("\n".join(above))
+        for name in ("x_label", "y_label"):
             if self._options.get(name):
                 getattr(ax, "set_" + name.replace("_", ""))(self._options[name])
         for name in ("x_scale", "y_scale"):
@@ -171,7 +177,7 @@ class Figure:
         style: dict[str, Any] = {}
         if mark.get("label"):
             style["label"] = mark["label"]
-        if mark.get("colour", -1) >= 0:
+        if mark.get("colour") is not None:
             style["color"] = f"C{mark['colour']}"
         if mark.get("opacity") is not None:
             style["alpha"] = mark["opacity"]

@@ -154,7 +154,7 @@ def _new_context() -> Any:
 def _warn_of_blas() -> None:
     slow = ffi.string(lib.far_blas_describe().warning).decode()
     if slow:
-        warnings.warn(slow, RuntimeWarning, stacklevel=2)
+        warnings.warn(slow, RuntimeWarning, stacklevel=outside())
 
 
 def context() -> Any:
@@ -223,6 +223,7 @@ class _Bar:
         if word != self.what:
             self.close()
             self.what, self.bar = word, self.make(total=total)
+        self.bar.total = total  # it may turn out to be more, or less, on the way
         self.bar.set_description(what, refresh=False)
         self.bar.update(done - self.bar.n)
 

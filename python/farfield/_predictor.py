@@ -18,7 +18,9 @@ from ._lib import ffi, lib
 
 
 class Prediction(NamedTuple):
-    """Rows of a table as predicted; what does not apply is None.
+    """Rows of a table as predicted; what does not apply is None. The mean of a classifier holds scores
+    that sum to 1 and may be negative (infinite width), or its probabilities (finite networks);
+    `probability` are probabilities of both.
 
     >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
     >>> p = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
@@ -27,7 +29,7 @@ class Prediction(NamedTuple):
     ((2, 1), (2, 1), None)
     """
 
-    mean: np.ndarray  # rows x outputs, in the units of the targets; of classes their scores
+    mean: np.ndarray  # rows x outputs, in the units of the targets; of classes see below
     std: np.ndarray | None
     probability: np.ndarray | None  # rows x classes
     order: np.ndarray | None  # at infinity
@@ -352,8 +354,9 @@ class Predictor:
         reach times their range below to as much above. Ranks follow their numbers, and are not
         counted in feature; the other inputs stay at `at` (default: means of the rows), a value for
         each input, or a dict of some: {"x": 3, "kind": "red"}.
-        rows: (x, y), raw, which are shown as points if f has one input; those of infinite width
-        keep theirs. certificate: its bounds are shown. options: those of Figure.
+        rows: (x, y), raw, which are shown as points if f has one input, else as rules at the ends of
+        their range; those of infinite width keep theirs. A note says where the other inputs are.
+        certificate: its bounds are shown. options: those of Figure.
 
         >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
         >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))
@@ -372,10 +375,15 @@ class Predictor:
         place[:, j] = line
         for point in place if ranks else ():
             lib.far_columns_set_ranks(self._info.columns, ffi.from_buffer("double[]", point))
+        still = [(names[i], place[0, i]) for i in range(len(names)) if i != j and i not in ranks]
         labels = {"x_label": names[j], "y_label": self.output_names[output]}
+        if still:
+            labels["note"] = _standing(still, at is None)
         figure = Figure(**{**labels, **options}).line(line, self(place)[:, output], label="f")
         if len(names) - len(ranks) == 1 and not self.class_names:
             figure.points(x[:, 0], y[:, output], label="data")
+        else:
+            figure.rule(low, vertical=True, label="range of the data").rule(high, vertical=True)
         if certificate is not None and certificate.outputs[output].bounded:
             figure.rule(certificate.outputs[output].highest, label="proven bound")
             figure.rule(certificate.outputs[output].lowest)
@@ -492,6 +500,13 @@ def _json_of(certificate: str | os.PathLike[str]) -> str:
         raise errors.FileError(f"{certificate}: the certificate cannot be read: {why}") from None
     except (TypeError, ValueError):
         raise errors.ArgError("a certificate is a Certificate, its JSON, or the path of that") from None
+
+
+def _standing(inputs: list[tuple[str, float]], means: bool) -> str:
+    """Where inputs stand that do not move."""
+    shown = ", ".join(f"{name} = {value:.4g}" for name, value in inputs[:6])
+    more = ", ..." if len(inputs) > 6 else ""
+    return ("the other inputs at their means: " if means else "at ") + shown + more
 
 
 def _number(name: str, value: Any) -> float:

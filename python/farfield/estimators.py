@@ -427,6 +427,11 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         """Probabilities, n x classes in the order of classes_."""
         return self._prediction(X).probability[:, self._order]
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of predict_proba; of 0 they are -inf."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each row: n labels."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)

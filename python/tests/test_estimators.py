@@ -209,6 +209,22 @@ def test_labels_come_back_as_they_were():
         assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("estimator", [e for e in ALL if hasattr(e, "predict_proba")], ids=lambda e: type(e).__name__)
+def test_logarithms_of_probabilities(estimator):
+    model = fitted(estimator)
+    assert np.array_equal(model.predict_log_proba(FAR), np.log(model.predict_proba(FAR)))
+
+
+def test_means_of_classifiers_are_what_the_docs_say():
+    for estimator, committee in ((farfield.NTKClassifier(ARCH), 1), (ALL[3], 1), (ALL[3], 2)):
+        if committee > 1:
+            estimator = clone(estimator).set_params(committee=committee)
+        found = fitted(estimator).predictor_.predict(FAR)
+        assert np.allclose(found.mean.sum(axis=1), 1) and np.allclose(found.probability.sum(axis=1), 1)
+        finite = isinstance(estimator, farfield.NetworkClassifier)
+        assert np.array_equal(found.mean, found.probability) == finite
+
+
 def test_words_for_missing_values_may_be_classes():
     model = farfield.NTKClassifier(ARCH).fit(X, np.where(y > 0, "NA", "None"))
     assert list(model.classes_) == ["NA", "None"] and model.predict(X[y > 1])[0] == "NA"

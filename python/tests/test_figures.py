@@ -84,6 +84,10 @@ def test_a_pointer_to_options_keeps_their_texts():
 def test_odd_figures_are_refused():
     with pytest.raises(farfield.ArgError, match="no option colr"):
         farfield.Figure(colr=1)
+    for colour, what in ((99, "colour is from 0 to 7, not 99"), (-1, "colour: at least 0"), ("red", "colour: a whole")):
+        with pytest.raises(farfield.ArgError, match=what):
+            farfield.Figure().line([1, 2], [1, 2], colour=colour)
+    farfield.Figure().line([1, 2], [1, 2], colour=7).svg()
     with pytest.raises(farfield.ShapeError, match="different lengths"):
         farfield.Figure().line([1, 2], [1])
     with pytest.raises(farfield.ArgError, match="figures are"):
@@ -103,6 +107,8 @@ def test_figures_on_axes_of_matplotlib(model):
     assert len(ax.lines) == 4 and ax.get_title() == "<A & B>" and ax.get_ylim() == (-3, 3)
     assert model.plot(certificate=model.certify(seconds=0)).draw(ax) is ax
     farfield.Figure(categories=["a", "b"]).bars([1, 2]).draw()
+    noted = farfield.Figure(title="f", note="at x2 = 1").line([1, 2], [1, 10]).draw()
+    assert noted.get_title() == "f\nat x2 = 1"
     farfield.Figure(y_scale="log").line([1, 2], [1, 10]).draw()
     farfield.Figure().heat(np.eye(2), label="v").draw()
 
@@ -154,6 +160,23 @@ def test_certificates_answer_whether_a_level_is_exceeded(model):
         assert answer in certificate.outputs[0].answer
         assert answer in str(certificate) and answer in certificate._repr_html_()
     assert model.certify(seconds=0).outputs[0].answer is None
+
+
+def test_plots_of_several_inputs_show_the_range_of_the_data():
+    plane = np.column_stack([X + 0.3, X[::-1] ** 2])
+    model = farfield.NTKRegressor("dense ln relu dense", ranks="steps").fit(plane, y)
+    figure = model.plot("x2")
+    rules = [values for kind, values, _ in figure._layers if kind == "rule"]
+    assert all(vertical for _, vertical in rules)
+    assert np.allclose([place for place, _ in rules], [plane[:, 1].min(), plane[:, 1].max()], rtol=1e-12)
+    mean = plane[:, 0].mean()
+    assert figure._options["note"] == f"the other inputs at their means: x1 = {mean:.4g}"
+    assert "range of the data" in figure.svg() and "the other inputs at their means" in figure.svg()
+    assert model.plot("x2", at={"x1": 1.5})._options["note"] == "at x1 = 1.5"
+    assert model.plot("x2", note="mine")._options["note"] == "mine"
+    names = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 9)), columns=list("abcdefghi"))
+    wide = farfield.NTKRegressor("dense ln relu dense").fit(names, names["a"])
+    assert wide.plot("a")._options["note"].endswith(", ...")
 
 
 def test_plots_are_asked_by_names():

@@ -261,6 +261,40 @@ def test_a_bar_of_tqdm_shows_progress(capsys):
     assert "train" in capsys.readouterr().err
 
 
+def test_a_bar_follows_a_total_that_changes():
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    bar = farfield._lib._Bar()
+    for done, total in ((10, 352), (350, 352), (353, 354), (20, 504)):
+        bar("choose", done, total)
+        assert (bar.bar.n, bar.bar.total) == (done, total)
+    bar.close()
+
+
+SLOW_BLAS = """
+import types, warnings, farfield
+from farfield import _lib
+real = _lib.lib
+
+class Library:
+    def __getattr__(self, name):
+        return getattr(real, name)
+
+    def far_blas_describe(self):
+        return types.SimpleNamespace(warning=_lib.ffi.new("char[]", b"slow kernels"))
+
+_lib.lib = Library()
+with warnings.catch_warnings(record=True) as met:
+    warnings.simplefilter("always")
+    farfield.kernel("dense relu dense")
+print([(str(w.message), w.filename) for w in met])
+"""
+
+
+def test_the_warning_of_slow_kernels_names_the_users_line():
+    done = subprocess.run([sys.executable, "-c", SLOW_BLAS], capture_output=True, text=True, check=True)
+    assert done.stdout == "[('slow kernels', '<string>')]\n"
+
+
 def test_an_interrupt_loses_nothing():
     """What was fitted before still is, and what was interrupted can be asked again."""
     x = np.random.default_rng(0).standard_normal((200, 2))

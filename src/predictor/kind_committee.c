@@ -16,7 +16,7 @@ static const char OPEN[] =
 
 typedef struct committee {
     far_ctx *ctx;
-    far_columns *columns; /* of the first member, inputs in raw units */
+    far_columns *columns; /* of the first member, inputs in raw units, ranges of all */
     far_predictor **members;
     int64_t count;
     far_committee_info info;
@@ -138,13 +138,30 @@ static far_status check_member(far_ctx *ctx, const far_predictor *first, const f
                                : "ranks (fit them to the same rows, or with `ranks` none)");
 }
 
-/* The committee's own units are raw. */
-static far_status take_columns(far_ctx *ctx, const far_predictor *first, committee *c)
+/* What the committee learnt from is what any of its members did, as far as that is known. */
+static void widen_ranges(const far_columns *member, far_columns *c)
 {
-    far_status st = far_columns_copy(ctx, far_predictor_columns(first), &c->columns);
+    for (int64_t j = 0; c->features && member->features && j < c->info.features; j++) {
+        const far_feature *g = j < member->info.features ? &member->features[j] : NULL;
+        far_feature *f = &c->features[j];
+        if (f->ranged && g && g->ranged) {
+            f->low = fmin(f->low, g->low);
+            f->high = fmax(f->high, g->high);
+        }
+    }
+}
+
+/* The committee's own units are raw. */
+static far_status take_columns(far_ctx *ctx, far_predictor *const *members, int64_t count,
+                               committee *c)
+{
+    far_status st = far_columns_copy(ctx, far_predictor_columns(members[0]), &c->columns);
     if (st == FAR_OK) {
         far_free(ctx, c->columns->scaling);
         st = far_columns_unscaled(c->columns);
+    }
+    for (int64_t i = 1; st == FAR_OK && i < count; i++) {
+        widen_ranges(far_predictor_columns(members[i]), c->columns);
     }
     return st;
 }
@@ -184,7 +201,7 @@ far_status far_predictor_committee(far_ctx *ctx, far_predictor *const *members, 
     *out = NULL;
     FAR_TRY(check_members(ctx, members, count));
     FAR_TRY(committee_new(ctx, count, &c));
-    FAR_TRY(take_columns(ctx, members[0], c));
+    FAR_TRY(take_columns(ctx, members, count, c));
 done:
     st = far_predictor_own(ctx, &far_committee_ops, st, c, out);
     if (st == FAR_OK) { /* only now: the members stay the caller's after a failure */
@@ -730,7 +747,7 @@ far_status far_committee_read(const far_parcel_in *p, void **out)
     }
     FAR_TRY(place == blob.size ? FAR_OK : far_json_fail(&p->whole, "\"members\" leave bytes over"));
     FAR_TRY(check_members(ctx, c->members, c->count));
-    FAR_TRY(take_columns(ctx, c->members[0], c));
+    FAR_TRY(take_columns(ctx, c->members, c->count, c));
     FAR_TRY(read_fit(p, c));
 done:
     far_input_clear(&blob);

@@ -77,7 +77,8 @@ static const option OPTIONS[] = {
                 "distance in standard deviations (0: inside), and of which column"),
     FLAG_OPTION("--at-infinity", 0, AT(at_infinity),
                 "rows of DATA are directions: the limit of the prediction along them,\n"
-                "or the coefficient of the power of t it grows with (column order)"),
+                "or the coefficient of the power of t it grows with (column order);\n"
+                "categories are no part of them, dates go in days"),
     TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",
                 "of a network whose file does not name it (one that PyTorch wrote); or\n"
                 "a kernel: that of infinite width, with a table X"),
@@ -496,9 +497,13 @@ static void announce(job *j)
     }
 }
 
+/* Of rows; directions have no categories. */
 static int find_unseen(job *j)
 {
     int64_t unseen = 0;
+    if (j->args.at_infinity) {
+        return EXIT_DONE;
+    }
     double *counts = calloc((size_t)j->data.count + 1, sizeof *counts);
     if (!counts) {
         return failure(VERB, "out of memory");

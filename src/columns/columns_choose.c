@@ -157,9 +157,9 @@ static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
 }
 
 /* Whether values are too many to be categories: of few rows each, four or, of many values, ten. */
-static bool is_text(const far_lesson *l, const traits *t)
+static bool is_text(const traits *t)
 {
-    return t->levels > FEW && t->levels * (t->levels > MANY ? 10 : 4) > l->count;
+    return t->levels > FEW && t->levels * (t->levels > MANY ? 10 : 4) > t->present;
 }
 
 static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, far_taken *out)
@@ -171,7 +171,7 @@ static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, 
         *out = FAR_TAKEN_EMPTY;
     } else if (words ? t->levels == 1 : t->low == t->high) {
         *out = FAR_TAKEN_CONSTANT;
-    } else if (words && is_text(l, t)) {
+    } else if (words && is_text(t)) {
         *out = t->levels == t->present ? FAR_TAKEN_IDENTIFIER : FAR_TAKEN_TEXT;
     } else if (!words && !date) {
         far_status st = identifies_rows(l, col, &identifier);

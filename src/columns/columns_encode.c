@@ -100,6 +100,15 @@ static far_status fail_cell(const target *t, const far_feature *f, int64_t col, 
         return fail_kind(t, f, col);
     }
     const char *text = far_frame_level(t->frame, col, c->codes[row]);
+    if (c->doubtful) {
+        bool date = far_notation_is_date(c->notation);
+        return far_fail(t->ctx, FAR_ERR_FORMAT,
+                        "row %lld: column %s: '%.40s' may be %s, and no other value of the column "
+                        "tells; %s",
+                        (long long)row + 1, f->name, text,
+                        date ? "day first or month first" : "thousands or a decimal comma",
+                        date ? "write dates as 2020-01-31" : "write it without the comma");
+    }
     return far_fail(t->ctx, FAR_ERR_FORMAT,
                     "row %lld: column %s is '%.40s', no %s; mend it, or call it missing "
                     "(`missing` '%.40s')",
@@ -114,8 +123,9 @@ static far_status check_unit(const target *t, const far_feature *f, const far_co
     bool orders = f->notation != c->notation && f->notation > FAR_NOTATION_YMD &&
                   c->notation > FAR_NOTATION_YMD;
     bool blank = c->missing == t->frame->rows;
+    bool days = t->directions && c->notation == FAR_NOTATION_NUMBER && c->mark == 0;
     char here[KIND_BYTES], there[KIND_BYTES];
-    if (!c->numbers || blank ||
+    if (!c->numbers || blank || days ||
         (date == far_notation_is_date(c->notation) && !orders && f->mark == c->mark)) {
         return FAR_OK;
     }
@@ -237,6 +247,14 @@ static far_status find_codes(const target *t, const far_feature *f, int64_t col,
     return st;
 }
 
+/* A row that goes on and on along a direction stays in its category: the direction has none. */
+static void encode_standing(const target *t, const far_feature *f)
+{
+    for (int64_t i = 0; i < t->count; i++) {
+        put_indicator(t, i, f, UNSEEN);
+    }
+}
+
 static far_status encode_words(const target *t, const far_feature *f, int64_t col)
 {
     far_status st;
@@ -257,6 +275,10 @@ done:
 static far_status encode_feature(const target *t, const far_feature *f)
 {
     int64_t col;
+    if (t->directions && f->kind == FAR_COLUMN_WORD) {
+        encode_standing(t, f);
+        return FAR_OK;
+    }
     far_status st = far_frame_find(t->ctx, t->frame, f->name, &col);
     if (st != FAR_OK) {
         return st;

@@ -17,12 +17,14 @@ enum {
     MOST_OF_CATEGORIES = 4096,
     MOST_TRIES = 32, /* a round, of numbers and of categories */
     MOST_ROUNDS = 120,
-    DOUBLINGS = 60
+    DOUBLINGS = 60,
+    LEAST_ROWS = 2000 /* of those fitted that are looked at */
 };
 #define FIRST_STEP 0.3
 #define LAST_STEP 1e-7
 #define FURTHEST 1e6         /* spreads of the data */
 #define NEAR_INFINITY 100    /* where a limit is worth a look */
+#define ROWS_SHARE 0.1       /* of the time, for the rows fitted */
 #define PAIRS_PER_SECOND 1e8 /* values of a kernel, as a rough budget */
 
 static const double SPREADS[] = {0, 0, 1, 1, 10, 100}; /* of the first points of a combination */
@@ -158,6 +160,67 @@ static far_status begin(row_search *h, const far_bound *met, int64_t groups, int
         for (int64_t i = top / each * each, end = i + each; i < end; i++) {
             f[i] = -2; /* the group is taken */
         }
+    }
+done:
+    FAR_FREE_ALL(h->ctx, x, room, f);
+    return st;
+}
+
+/* The rows that f was fitted to, or its first member, raw; *count 0: they are not kept. */
+static far_status fitted_rows(const row_search *h, double **x, int64_t *count)
+{
+    far_status st = FAR_OK;
+    double *y = NULL;
+    const far_predictor *p = h->p;
+    far_predictor_info info = far_predictor_describe(p);
+    if (info.members > 0 && far_predictor_member(p, 0)) {
+        p = far_predictor_member(p, 0);
+        info = far_predictor_describe(p);
+    }
+    *count = far_predictor_model(p) ? info.rows : 0;
+    if (*count > 0) {
+        FAR_TRY(far_alloc(h->ctx, *count * h->d, x));
+        FAR_TRY(far_alloc(h->ctx, *count * h->outputs, &y));
+        far_mat rows = far_mat_view(*x, *count, h->d, FAR_F64);
+        far_mat targets = far_mat_view(y, *count, h->outputs, FAR_F64);
+        FAR_TRY(far_predictor_rows(h->ctx, p, &rows, &targets));
+    }
+done:
+    far_free(h->ctx, y);
+    return st;
+}
+
+/* The rows where |f| is largest take the place of climbers that stand lower, but of half of them
+ * at most. Of very many rows some are looked at, evenly spread. */
+static far_status begin_at_rows(const row_search *h, const far_certify_opts *o, int64_t climbers,
+                                double *at, double *best)
+{
+    far_status st;
+    double *x = NULL, *room = NULL, *f = NULL;
+    int64_t rows, count;
+    FAR_TRY(fitted_rows(h, &x, &rows));
+    double most = rows > 0 ? o->seconds * ROWS_SHARE * PAIRS_PER_SECOND / (double)rows : 0;
+    count = (int64_t)fmin((double)rows, fmax(most, LEAST_ROWS));
+    for (int64_t i = 0; i < count; i++) {
+        memmove(x + i * h->d, x + i * rows / count * h->d, (size_t)h->d * sizeof *x);
+    }
+    FAR_TRY(far_alloc(h->ctx, count * h->outputs, &room));
+    FAR_TRY(far_alloc(h->ctx, count, &f));
+    FAR_TRY(count > 0 ? values(h, x, count, room, f) : FAR_OK);
+    for (int64_t n = 0; count > 0 && n < (climbers + 1) / 2; n++) {
+        int64_t top = 0, low = 0;
+        for (int64_t i = 1; i < count; i++) {
+            top = f[i] > f[top] ? i : top;
+        }
+        for (int64_t k = 1; k < climbers; k++) {
+            low = best[k] < best[low] ? k : low;
+        }
+        if (f[top] <= best[low]) {
+            break;
+        }
+        memcpy(at + low * h->d, x + top * h->d, (size_t)h->d * sizeof *at);
+        best[low] = f[top];
+        f[top] = -2; /* taken */
     }
 done:
     FAR_FREE_ALL(h->ctx, x, room, f);
@@ -374,6 +437,7 @@ static far_status largest_row(row_search *h, const far_certify_opts *o, double *
     FAR_TRY(far_alloc(h->ctx, h->d, &u));
     FAR_TRY(begin(h, b, groups, climbers, at, best));
     if (!whole) {
+        FAR_TRY(begin_at_rows(h, o, climbers, at, best));
         FAR_TRY(climb_all(h, o, climbers, at, best));
     }
     FAR_TRY(settle(h, climbers, at, best, u, vector, b));

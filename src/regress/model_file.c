@@ -18,6 +18,8 @@ static far_status put_array(far_zip *z, const char *name, const double *values, 
     return far_zip_put_matrix(z, name, &view);
 }
 
+#define IMPORTANCE "importance"
+
 /* The columns of the metric's map; 0: there is none. */
 static int64_t map_columns(const far_model *m)
 {
@@ -43,6 +45,9 @@ far_status far_model_write(const far_model *m, far_output *o)
     FAR_TRY(put_array(&z, "alpha_low", m->alpha_low, n, p));
     if (m->metric.kind != FAR_METRIC_NONE) {
         FAR_TRY(put_array(&z, "map", m->metric.map, m->info.inputs, map_columns(m)));
+    }
+    if (m->facts.importance) {
+        FAR_TRY(put_array(&z, IMPORTANCE, m->facts.importance, m->info.inputs, 1));
     }
     far_zip_finish(&z);
 done:
@@ -104,8 +109,8 @@ static far_status check_zip(const far_input *in)
 /* The member whose own sum (CRC-32) shows the damage; NULL: it is between them. */
 static const char *damaged_member(const far_input *in)
 {
-    static const char *const members[] = {MANIFEST,    "x.npy",         "y.npy",
-                                          "alpha.npy", "alpha_low.npy", "map.npy"};
+    static const char *const members[] = {MANIFEST,        "x.npy",   "y.npy",          "alpha.npy",
+                                          "alpha_low.npy", "map.npy", IMPORTANCE ".npy"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         far_input bytes = {.ctx = in->ctx};
         far_status st = far_zip_extract(in, members[i], INT64_MAX, &bytes);
@@ -211,6 +216,34 @@ done:
     return st;
 }
 
+static far_status check_importance(const far_input *in, const far_model *m)
+{
+    for (int64_t j = 0; j < m->info.inputs; j++) {
+        if (!(m->facts.importance[j] >= 0 && m->facts.importance[j] <= 1)) {
+            return far_input_fail(in, FAR_ERR_FORMAT, IMPORTANCE ": input %lld has %g, no share",
+                                  (long long)j + 1, m->facts.importance[j]);
+        }
+    }
+    return FAR_OK;
+}
+
+/* Older files have none: it takes many values of the kernel to find. */
+static far_status read_importance(const far_input *in, far_model *m)
+{
+    far_status st;
+    far_input array = {.ctx = in->ctx};
+    FAR_TRY(call_damaged(in, far_zip_extract(in, IMPORTANCE ".npy", INT64_MAX, &array)));
+    if (array.data) {
+        FAR_TRY(read_array(in, IMPORTANCE, m->info.inputs, 1, &m->facts.importance));
+        FAR_TRY(check_importance(in, m));
+    } else {
+        FAR_TRY(call_forged(in, far_model_weigh_inputs(in->ctx, m)));
+    }
+done:
+    far_input_clear(&array);
+    return st;
+}
+
 static far_status read_model(const far_input *in, far_model *m)
 {
     far_status st;
@@ -226,7 +259,7 @@ static far_status read_model(const far_input *in, far_model *m)
         m->metric.inputs = m->info.inputs;
         FAR_TRY(read_array(in, "map", m->info.inputs, map_columns(m), &m->metric.map));
         FAR_TRY(call_forged(in, far_model_take_metric(in->ctx, m)));
-        FAR_TRY(call_forged(in, far_model_weigh_inputs(in->ctx, m)));
+        FAR_TRY(read_importance(in, m));
     }
 done:
     return st;

@@ -9,7 +9,7 @@
 #define NOT_MUCH 0.01  /* of the square of the longest: a tenth of its length */
 #define NO_ENTRY 1e-14 /* of a null direction, beside 1: rounding */
 enum { MOST_PAIRS = 512, LEAST_PAIRS = 64 };
-#define PAIR_EVALUATIONS 6e7 /* of the kernel: the loading of a large model should not wait */
+#define PAIR_EVALUATIONS 6e7 /* of the kernel: a fit should not wait */
 
 void far_metric_facts_clear(far_ctx *ctx, far_metric_facts *f)
 {
@@ -307,6 +307,22 @@ static void set_points(const far_model *m, const pairing *p, const int64_t *grou
     }
 }
 
+/* Standard deviations of the targets, in their units; 1 where they are constant. */
+static void target_sizes(const far_model *m, double *size)
+{
+    int64_t n = m->info.rows, p = m->info.outputs;
+    for (int64_t k = 0; k < p; k++) {
+        long double mean = 0, square = 0;
+        for (int64_t i = 0; i < n; i++) {
+            mean += m->y[i * p + k] / (long double)n;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            square += (m->y[i * p + k] - mean) * (m->y[i * p + k] - mean) / (long double)n;
+        }
+        size[k] = far_output_scale(m->columns)[k] * (square > 0 ? (double)sqrtl(square) : 1);
+    }
+}
+
 /* Half the mean square of what f changes by when a group of inputs is taken from another row,
  * outputs in their own standard deviations: of a sum of functions of one group each their
  * variances. */
@@ -315,7 +331,7 @@ static far_status find_effects(far_ctx *ctx, const far_model *m, const int64_t *
 {
     far_status st;
     int64_t d = m->info.inputs, p = m->info.outputs;
-    double *points = NULL, *values = NULL;
+    double *points = NULL, *values = NULL, *size = NULL;
     pairing pairs = {0};
     FAR_TRY(draw_pairs(ctx, m, count, &pairs));
     FAR_TRY(far_alloc(ctx, pairs.count * d, &points));
@@ -325,17 +341,19 @@ static far_status find_effects(far_ctx *ctx, const far_model *m, const int64_t *
     far_mat after = far_mat_view(values + pairs.count * p, pairs.count, p, FAR_F64);
     set_points(m, &pairs, groups, -1, points);
     FAR_TRY(far_model_eval(ctx, m, &x, &before));
+    FAR_TRY(far_alloc(ctx, p, &size));
+    target_sizes(m, size);
     for (int64_t g = 0; g < count; g++) {
         set_points(m, &pairs, groups, g, points);
         FAR_TRY(far_model_eval(ctx, m, &x, &after));
         for (int64_t k = 0; k < pairs.count * p; k++) {
             long double change = (long double)values[pairs.count * p + k] - values[k];
-            change /= far_output_scale(m->columns)[k % p];
+            change /= size[k % p];
             effect[g] += change * change / (long double)(2 * pairs.count * p);
         }
     }
 done:
-    FAR_FREE_ALL(ctx, points, values, pairs.order);
+    FAR_FREE_ALL(ctx, points, values, size, pairs.order);
     return st;
 }
 

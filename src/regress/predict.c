@@ -548,8 +548,9 @@ static far_status predict_mean(far_ctx *ctx, const far_model *m, const far_filte
 
 static far_status class_probabilities(const far_model *m, far_prediction *p)
 {
-    return m->columns->classes ? far_prediction_scores(p, m->link, far_class_floor(m->info.rows))
-                               : FAR_OK;
+    return m->columns->classes
+               ? far_prediction_scores(p, m->link, far_class_floor(m->info.trained_rows))
+               : FAR_OK;
 }
 
 static far_status predict_points(far_ctx *ctx, const far_model *m, const far_predict_opts *o,

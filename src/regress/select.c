@@ -465,7 +465,7 @@ static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count
     }
     if (s->rows < least) {
         return far_fail(s->ctx, FAR_ERR_ARG,
-                        "a metric is learnt from %lld different rows or more, and there are %lld; "
+                        "a metric is learnt from %lld rows or more, and there are %lld; "
                         "fit without one (`metric` none)",
                         (long long)least, (long long)s->rows);
     }

@@ -430,8 +430,21 @@ static void no_direction_is_refused(void **state)
 
 /* ---- what it says of the inputs ---- */
 
-/* Half the mean square of what f changes by when input j is taken from another row, over all pairs:
- * there are fewer than 512. */
+/* Of target k, in its units. */
+static double deviation_of(const far_model *m, int k)
+{
+    double mean = 0, square = 0;
+    for (int i = 0; i < N; i++) {
+        mean += m->y[i * P + k] / N;
+    }
+    for (int i = 0; i < N; i++) {
+        square += pow(m->y[i * P + k] - mean, 2) / N;
+    }
+    return far_output_scale(m->columns)[k] * sqrt(square);
+}
+
+/* Half the mean square of what f changes by when input j is taken from another row, in standard
+ * deviations of the targets, over all pairs: there are fewer than 512. */
 static double effect_of(const far_model *m, int j)
 {
     static double points[N * N * D], before[N * P], after[N * N * P];
@@ -447,7 +460,7 @@ static double effect_of(const far_model *m, int j)
     must(far_model_eval(ctx, m, &other, &g));
     for (int k = 0; k < N * N * P; k++) {
         double change = after[k] - before[k / P / N * P + k % P];
-        sum += pow(change / far_output_scale(m->columns)[k % P], 2) / (2. * N * (N - 1) * P);
+        sum += pow(change / deviation_of(m, k % P), 2) / (2. * N * (N - 1) * P);
     }
     return sum;
 }
@@ -749,6 +762,29 @@ static void a_map_of_another_size_is_refused(void **state)
     twins_free(&t);
 }
 
+/* Finding it takes many values of the kernel: a file tells it. */
+static void importance_is_read_from_the_file(void **state)
+{
+    (void)state;
+    twins t;
+    far_model *again;
+    make_twins(WEIGHTS, BOUNDED, 1, &t);
+    for (int j = 0; j < D; j++) {
+        t.behind->facts.importance[j] = 1 / (double)(j + 2);
+    }
+    must(far_model_save(ctx, t.behind, "told.far"));
+    must(far_model_load(ctx, "told.far", &again));
+    for (int j = 0; j < D; j++) {
+        assert_true(again->facts.importance[j] == 1 / (double)(j + 2));
+    }
+    far_model_destroy(again);
+    t.behind->facts.importance[1] = 1.5;
+    must(far_model_save(ctx, t.behind, "told.far"));
+    refused(far_model_load(ctx, "told.far", &again), FAR_ERR_FORMAT, "no share");
+    assert_int_equal(remove("told.far"), 0);
+    twins_free(&t);
+}
+
 /* Another metric is another model: alpha does not solve it. */
 static void a_metric_of_another_model_is_noticed(void **state)
 {
@@ -817,6 +853,7 @@ int main(void)
         TEST(files_keep_the_metric),
         TEST(forged_maps_are_refused),
         TEST(a_map_of_another_size_is_refused),
+        TEST(importance_is_read_from_the_file),
         TEST(a_metric_of_another_model_is_noticed),
         TEST(every_allocation_may_fail),
     };

@@ -535,7 +535,8 @@ class NTKRegressor(_Infinite, _Regressor):
     adds steps of each number's rank, for jumps; None takes them where they predict rows held out
     better (200 to 20000 rows, arch "auto"). copies: "drop" lets one of several equal rows count
     while a network is chosen. method: "exact", "cg" or "nystrom"; None is exact where the memory
-    allows it, else cg. The other parameters are fields of far_fit_opts (farfield/model.h); None is
+    allows it, else cg. careful: columns that look useless are left out, and warned of, but for the
+    names in keep. The other parameters are fields of far_fit_opts (farfield/model.h); None is
     the default of the command.
 
     Conjugate gradients ("cg") raise a ridge that was chosen until they converge. Where they do not
@@ -673,7 +674,8 @@ class NetworkRegressor(_Finite, _Regressor):
 
     arch: the network; its last dense layer takes its width from y. committee: the mean of so many,
     from the seeds seed, seed + 1, ... validation: the part of the rows that is kept aside, on which
-    the best epoch is chosen. The other parameters are fields of far_train_opts and far_columns_opts
+    the best epoch is chosen. careful: columns that look useless are left out, and warned of, but
+    for the names in keep. The other parameters are fields of far_train_opts and far_columns_opts
     (farfield/train.h, columns.h); None is the default of the command.
 
     After fit: predictor_, members_, loss_curves_, arch_, n_features_in_, feature_names_in_ and

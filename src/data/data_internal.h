@@ -81,7 +81,7 @@ bool far_npy_is(const far_input *in);
 far_status far_npy_parse(far_input *in, int dims, far_array *a);
 bool far_npz_is(const far_input *in);
 /* Whether it is a file of a predictor: those zips begin with their manifest, whatever their name. */
-FAR_SHARED bool far_npz_is_predictor(const far_input *in);
+bool far_npz_is_predictor(const far_input *in);
 far_status far_npz_parse(far_input *in, const char *member, int dims, far_array *a);
 /* The message for a member asked of another format. */
 far_status far_npz_refuse_member(const far_input *in, const char *member);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random forests and support vector machines of scikit-learn on UCI-90, under the folds of experiments/uci90.
 
-    uci90.py DIR --csv build/uci90_peers.csv [--only NAME] [--rows N] [--models random-forest,svc]
+    uci90.py DIR --csv build/uci90_peers.csv [--only NAME] [--rows N] [--models random-forest,svc,farfield]
     uci90.py --show OURS.csv [--table] --csv build/uci90_peers.csv
 
 DIR holds INDEX90.tsv and data/NAME/, as experiments/uci90.sh takes it. Lines set,model,accuracy,log_loss,seconds (means
@@ -12,6 +12,7 @@ random-forest: 500 trees; of three max_features (half of sqrt d, sqrt d, twice i
 accuracy on the training rows. Its out-of-bag votes also teach the link.
 svc: RBF; C and gamma by cross-validated accuracy inside the training rows (stratified, 4 folds; 3 for sets of more than
 1500 rows). The held-out decision values of the chosen pair teach the link.
+farfield: NTKClassifier as it comes (the Python package has to be installed), which is `fit` told nothing but the target.
 
 Features are those of the publisher, standardised over all rows, as for the kernels of experiments/uci90. No label of
 a test row is seen by a fit, a choice or a link.
@@ -144,9 +145,20 @@ def svc(x, y, classes, x_test):
     return values, probabilities(w, values[None], len(y))
 
 
+# ---- what `fit` does unless told otherwise ----
+
+def farfield(x, y, classes, x_test):
+    from farfield import NTKClassifier
+
+    model = NTKClassifier().fit(x, y)
+    p = spread(model.predict_proba(x_test), classes, model.classes_, 1e-15)
+    return p, p
+
+
 # ---- runs ----
 
-MODELS = {"random-forest": forest, "svc": svc}
+MODELS = {"random-forest": forest, "svc": svc, "farfield": farfield}
+PEERS = "random-forest,svc"
 
 
 def run(x, y, folds, model):
@@ -220,7 +232,7 @@ def main():
     parser.add_argument("--csv", type=pathlib.Path, required=True)
     parser.add_argument("--only")
     parser.add_argument("--rows", type=int, default=0)
-    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--models", default=PEERS)
     parser.add_argument("--show", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
     args = parser.parse_args()

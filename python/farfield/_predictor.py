@@ -262,7 +262,8 @@ class Predictor:
         `Prediction`. spread: "calibrated", "posterior", "ensemble" or "likelihood"; options: time,
         steps, rate, at_infinity, memory (far_predict_opts)."""
         frame = self._frame(table)
-        self._warn_of_unseen(frame)
+        if not options.get("at_infinity"):  # directions have no categories
+            self._warn_of_unseen(frame)
         opts = _lib.Options("far_predict_opts", spread=spread, **options)
         p = _lib.make(
             lib.far_predictor_predict,

@@ -478,6 +478,17 @@ def test_unseen_categories_are_said():
         model.predict(table.assign(kind="zzz"))
 
 
+def test_directions_have_no_categories():
+    table = pd.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v")})
+    model = farfield.NTKRegressor(ARCH).fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        limit = model.predictor_.predict(pd.DataFrame({"x": [1.0, -1.0]}), at_infinity=True).mean
+    for kind in "uv":
+        far = model.predict(pd.DataFrame({"x": [1e14, -1e14], "kind": kind}))
+        assert limit[:, 0] == pytest.approx(far, rel=1e-9)
+
+
 def test_categories_are_the_same_with_and_without_gaps():
     codes = np.arange(60) % 3
     gaps = pd.DataFrame({"c": pd.Categorical(np.where(codes == 2, np.nan, codes))})

@@ -622,7 +622,7 @@ static void encoding_keeps_to_the_units(void **state)
         {"kind,size,day,part\na,5,7,10%\n",
          "column day holds plain numbers here, but dates in the training data"},
         {"kind,size,day,part\na,5,2020-01-01,10\n",
-         "column part holds plain numbers here, but % in the training data"},
+         "column part holds plain numbers here, but numbers in % in the training data"},
         {"kind,size,day,part\na,2020-01-01,2020-01-01,10%\n",
          "column size holds dates here, but plain numbers in the training data"},
         {"kind,size,day,part\na,1,2020-01-01,10%\nb,2,2020-01-01,11%\na,error,2020-01-01,10%\n",

@@ -685,7 +685,7 @@ static void too_few_rows_for_a_metric_are_told(void **state)
     far_fit_opts o = options("dense ln relu dense", 1e-3);
     o.metric = FAR_METRIC_DIAGONAL;
     expect(frame, o, FAR_ERR_ARG);
-    assert_message("a metric is learnt from 8 different rows or more");
+    assert_message("a metric is learnt from 8 rows or more");
     far_frame_destroy(frame);
 }
 

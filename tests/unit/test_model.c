@@ -1216,6 +1216,7 @@ static void packed_storage_is_advised_where_it_fits(void **state)
     must(far_frame_from_mat(ctx, &table, names, &frame));
     far_fit_opts o = options("y", LN_FIRST, 0.1);
     o.extremes = 0;
+    o.method = FAR_METHOD_EXACT;
     o.storage = FAR_STORAGE_FULL;
     far_solve_opts solving;
     far_estimate full, packed;

@@ -136,7 +136,11 @@ static int load(session *s, const certify_args *a, far_predictor **out)
     bool named = strcmp(a->fit.arch, "auto") != 0;
     for (size_t i = 0; i < sizeof TABLES / sizeof TABLES[0]; i++) {
         size_t length = strlen(a->operand), tail = strlen(TABLES[i]);
-        if (length > tail && strcmp(a->operand + length - tail, TABLES[i]) == 0) {
+        bool table = length > tail && strcmp(a->operand + length - tail, TABLES[i]) == 0;
+        if (table && far_predictor_load(s->ctx, a->operand, NULL, out) == FAR_OK) {
+            return EXIT_DONE; /* whatever its name */
+        }
+        if (table) {
             return failure(VERB,
                            "%s is a table, not a model: add --target COL to fit one to it first, "
                            "or give the file of a model (farfield fit -o model.far)",

@@ -7,6 +7,7 @@
 #include "predict_score.h"
 
 #include <math.h>
+#include <string.h>
 
 static far_columns_opts columns_of(const fit_args *a, const dataset *d)
 {
@@ -106,6 +107,9 @@ int fit_baseline(session *s, const fit_args *a, const common_args *c, baseline_m
 {
     dataset d = {0};
     far_predictor *p = NULL;
+    if (strcmp(a->ridge, "auto") != 0) {
+        return usage_error(s->verb, "--ridge does not go with --model, which chooses its own");
+    }
     int code = dataset_read(s->verb, s->ctx, data, &a->table, a->where, &d);
     interrupts_hold();
     far_status st = code == EXIT_DONE ? fit(s, a, &d, model, &p) : FAR_OK;

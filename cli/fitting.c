@@ -225,6 +225,11 @@ static void warn_of_residual(const session *s, const far_predictor *p)
     }
     for (int64_t k = 0; !i && k < far_predictor_describe(p).members; k++) {
         const far_predictor *member = far_predictor_member(p, k);
+        const far_model_info *own = member ? far_predictor_model(member) : NULL;
+        if (own && own->ridge_raised > 1) { /* of one network the report says it */
+            session_say(s, "member %lld converged with %g times the ridge that was chosen",
+                        (long long)k + 1, own->ridge_raised);
+        }
         if (member) {
             warn_of_residual(s, member);
         }

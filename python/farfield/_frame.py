@@ -36,13 +36,21 @@ def is_pandas(x: Any) -> bool:
     return hasattr(x, "columns") and hasattr(x, "iloc")
 
 
+def _is_loose(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return "_" in cell or not cell.isascii()
+    return isinstance(cell, (bool, np.bool_))
+
+
 def has_words(x: Any) -> bool:
-    """Whether x is a matrix of objects, or a list of rows, that holds what is no number."""
+    """Whether x is a matrix of objects, or a list of rows, that holds what is no number as a csv
+    has numbers: NumPy makes them of booleans and of "1_000", too."""
     if not isinstance(x, list) and getattr(getattr(x, "dtype", None), "kind", "") not in ("O", "U", "T"):
         return False
     try:
         np.asarray(x, np.float64)
-        return False
+        cells = np.asarray(x, object)
+        return cells.ndim == 2 and any(map(_is_loose, cells.ravel()))
     except (ValueError, TypeError, OverflowError):
         return np.asarray(x, object).ndim == 2
 

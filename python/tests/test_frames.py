@@ -605,3 +605,14 @@ def test_a_network_without_names_takes_frames_by_place():
     net = _lib.make(lib.far_net_create, _lib.c_text("dense(4) relu dense"), opts.pointer, destroy=lib.far_net_destroy)
     f, frame = farfield.Predictor(_fit.of_net(net)), pd.DataFrame(x, columns=["u", "v"])
     assert np.array_equal(f(frame), f(x)) and np.array_equal(f.gradient(frame), f.gradient(x))
+
+
+def test_a_matrix_of_objects_is_predicted_as_it_was_fitted():
+    numbers = np.random.default_rng(1).normal(size=24)
+    X = np.array([[True, None, False] * 8, list(numbers)], dtype=object).T
+    model = farfield.NTKRegressor(ARCH, ridge=0.01, impute=True).fit(X, 2 * numbers)
+    assert model.predictor_.input_names == ["x1=False", "x1=True", "x2"]
+    assert (model.predictor_.predict(X).mean[:, 0] == model.predict(X)).all()
+    loose = np.array([["1_000", "2", "b"] * 8, list(numbers)], dtype=object).T
+    assert farfield.NTKRegressor(ARCH, ridge=0.01).fit(loose, numbers).predictor_.input_names[:3] == [
+        "x1=1_000", "x1=2", "x1=b"]  # fmt: skip

@@ -289,8 +289,8 @@ static far_status parse(far_input *in, const char *member, const far_reading *ho
     }
     if (far_npz_is_predictor(in) && !member) {
         return far_input_fail(in, FAR_ERR_FORMAT,
-                              "is a farfield model, made by farfield fit, and no table; farfield "
-                              "predict, certify and compare take it");
+                              "is a farfield model and no table; farfield predict and certify "
+                              "take it");
     }
     if (far_npz_is(in)) {
         return read_npz(in, member, how, out);

@@ -237,6 +237,31 @@ done:
     return st;
 }
 
+static bool has_trees(const far_predictor *p)
+{
+    far_predictor_info info = far_predictor_describe(p);
+    bool any = info.kind == FAR_PREDICTOR_TREES;
+    for (int64_t i = 0; info.kind == FAR_PREDICTOR_COMMITTEE && i < info.members; i++) {
+        any |= has_trees(far_predictor_member(p, i));
+    }
+    return any;
+}
+
+/* Far along a direction networks forget the categories, which it does not have; trees do not. */
+static far_status check_directions(far_ctx *ctx, const far_predictor *p, const far_predict_opts *o)
+{
+    const far_columns *c = far_predictor_columns(p);
+    bool words = false;
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        words |= c->features[j].kind == FAR_COLUMN_WORD;
+    }
+    return o->at_infinity && words && has_trees(p)
+               ? far_fail(ctx, FAR_ERR_ARG,
+                          "the limits of trees depend on the categories, of which a direction has "
+                          "none; predict rows far away instead")
+               : FAR_OK;
+}
+
 far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
                              const far_predict_opts *o, const double *link, double floor,
                              far_prediction **out)
@@ -247,6 +272,7 @@ far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_fra
     int64_t *index = NULL, rows;
     double *z = NULL;
     FAR_TRY(check_plain(ctx, o));
+    FAR_TRY(check_directions(ctx, p, o));
     FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &rows));
     FAR_TRY(far_alloc(ctx, rows * c->info.inputs, &z));
     FAR_TRY(far_prediction_create(ctx, rows, c->info.outputs, &made));

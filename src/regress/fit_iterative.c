@@ -22,6 +22,7 @@ enum { MOST_ITERATIONS = 1000 };
  * often at most. A choice is made with a factor, which no ridge is too small for. */
 enum { ITERATIONS_OF_A_CHOICE = 300, MOST_RAISES = 10 };
 #define RAISE 10.0
+#define NEAR_ROUNDING 1e-8   /* a residual that no larger ridge makes smaller */
 #define PAIRS_PER_SECOND 3e8 /* a thread, as a rough estimate */
 #define USUAL_ITERATIONS 60
 #define TILES_SHARE 0.95  /* of the budget: the table and the libraries have theirs */
@@ -401,7 +402,7 @@ static far_status fit(iterative *s, double ridge, far_ridge_kind kind)
     FAR_TRY(take_rows(s));
     i->ridge_raised = 1;
     FAR_TRY(solve(s, ridge, kind, raises == 0));
-    for (int k = 1; !i->converged && k <= raises; k++) {
+    for (int k = 1; !i->converged && i->residual > NEAR_ROUNDING && k <= raises; k++) {
         forget(s);
         i->ridge_raised *= RAISE;
         FAR_TRY(solve(s, ridge * i->ridge_raised, kind, k == raises));

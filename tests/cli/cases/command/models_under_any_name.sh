@@ -22,3 +22,6 @@ fit -a 'dense ln relu dense' -o fitted.safetensors
 head -c 2000 fitted.safetensors >short.safetensors
 expect_code 1 "$FARFIELD" predict short.safetensors w.csv
 expect_code 1 "$FARFIELD" predict fitted.safetensors w.csv --arch 'dense relu dense'
+# nor by that of a table
+cp infinite.far table.npz
+"$FARFIELD" certify table.npz --seconds 0 -q >/dev/null

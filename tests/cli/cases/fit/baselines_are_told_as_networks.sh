@@ -18,3 +18,6 @@ found="$(awk -F, '{ d = $1 - $4; s += d * d } END { print sqrt(s / NR) }' missed
 awk -v a="$told" -v b="$found" 'BEGIN { exit !(a / b > 0.98 && a / b < 1.02) }' || echo "loo_rmse is $told, and $found by fits"
 awk 'BEGIN { print "a,k"; for (i = 0; i < 12; i++) print i % 5 + 0.1 * i "," (i % 2 ? "odd" : "even") }' >c.csv
 "$FARFIELD" fit c.csv -t k --model linear | grep -E '^(train|classes|model)' | sed 's/[0-9.]*[0-9] (.*/#/'
+# a ridge that is given is refused
+waves 60 >r.csv
+expect_code 2 "$FARFIELD" fit r.csv -t y --model linear --ridge 0.5

@@ -9,3 +9,14 @@ close_to 1e-9 $(sed -n 1p far.csv) $(sed -n 2p far.csv) $(sed -n 1p far.csv) $(s
 # the column may be left out, and days are numbers
 printf 'x,day\n1,0\n' | "$FARFIELD" predict m.far - --at-infinity | sed 1d | cut -d, -f1 | close_to 1e-9 $(sed -n 1p far.csv)
 printf 'x,day\n0,-1\n' | "$FARFIELD" predict m.far - --at-infinity >/dev/null
+# trees do not forget them
+if "$FARFIELD" fit t.csv -t y --model trees -q -o trees.far 2>/dev/null; then
+    "$FARFIELD" combine m.far trees.far -q -o both.far
+    for model in trees both; do
+        printf 'x,day\n1,0\n' >u.csv
+        expect_code 1 "$FARFIELD" predict $model.far u.csv --at-infinity 2>said.txt
+        grep -c 'the limits of trees depend on the categories' said.txt
+    done
+else
+    printf '1\n1\n' # without XGBoost there are none
+fi
